@@ -27,11 +27,6 @@ def prose(markdown):
     return blanked(r"\]\([^)]*\)", blanked(r"<!--.*?-->", without_code(markdown)))
 
 
-# How the English of a file is found, by its ending. Another kind of file needs a line here, and its
-# place above.
-ENGLISH = {".md": prose}
-
-
 def retired_words(glossary):
     """The last cells of the rows of all tables whose last column is called `retired`."""
     words, inside = [], False
@@ -127,8 +122,7 @@ class Documents(unittest.TestCase):
         self.assertIn("asking side", words)
         self.assertEqual([], [f"{path.relative_to(ROOT)}:{line}: {word}"
                               for path in DOCUMENTS if path != GLOSSARY
-                              for line, word in uses_of(words, ENGLISH[path.suffix](
-                                  path.read_text()))])
+                              for line, word in uses_of(words, prose(path.read_text()))])
 
     def test_no_retired_words_in_names(self):
         code = "\n".join(path.read_text() for folder in CODE
@@ -143,32 +137,15 @@ class Documents(unittest.TestCase):
             elif name.name != "README.md":
                 self.assertIn(f"]({name})", (ROOT / "docs" / "README.md").read_text())
 
-
-class Checks(unittest.TestCase):
-    """What the functions above find, on samples."""
-
-    def test_retired_words(self):
+    def test_what_is_wrong_is_found(self):
         self.assertEqual(["odd word", "other"], retired_words(
             "| a | b |\n|---|---|\n| x | y |\n\n| term | retired |\n|---|---|\n"
             "| good | odd word, other |\n| fine | |\n"))
-
-    def test_names(self):
-        self.assertEqual({"odd word", "Lost"}, retired_in_names(
-            ["odd word", "Lost", "kept"], "kOddWords = lost_url + oddworded + keep"))
-
-    def test_uses(self):
-        text = prose("An Odd\nword.\n\n`odd word`\n\n```\nodd word\n```\n"
-                     "[two odd words](odd word) oddwords")
-        self.assertEqual([(1, "odd word"), (9, "odd word")], uses_of(["odd word"], text))
-
-    def test_paths(self):
+        self.assertEqual([(1, "odd word"), (9, "odd word")], uses_of(["odd word"], prose(
+            "An Odd\nword.\n\n`odd word`\n\n```\nodd word\n```\n[two odd words](odd word) oddwords")))
         self.assertEqual(["lib/none.h", "docs/no*.md"], list(missing_paths(
-            "`lib/none.h` `docs/no*.md` `docs/*.md` `lib/bloom/` `lib/NAME.h` `a/b`\n\n"
+            "`lib/none.h` `docs/no*.md` `docs/*.md` `lib/join/` `lib/NAME.h` `a/b`\n\n"
             "```\nlib/none.h `lib/none.h`\n```\n")))
-
-    def test_anchors(self):
-        self.assertEqual("attributes---left-on---right-on",
-                         anchor("Attributes: `--left-on`, `--right-on`"))
 
 
 if __name__ == "__main__":

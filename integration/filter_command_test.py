@@ -8,16 +8,13 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from environment import COMMAND, SEED, Sandbox, document, lines_on_terminal, run, run_ok, thorough
 
-from environment import BUILD, SEED, Sandbox, lines_on_terminal, run, run_ok, thorough
-
-COMMAND = BUILD / "bin" / "rocksieve"
 SPECS = ("rocksieve.bloom:10", "rocksieve.cuckoo:12.5:salted", "rocksieve.ribbon:1%",
          "rocksieve.range:14")
+BLOOM = "--spec=rocksieve.bloom:10"
 
 
 def piped(*words, data=b"", timeout=60):
@@ -28,7 +25,7 @@ def piped(*words, data=b"", timeout=60):
 
 
 def lines_of(keys):
-    return b"".join(key + b"\n" for key in keys)
+    return keys if isinstance(keys, bytes) else b"".join(key + b"\n" for key in keys)
 
 
 class Filters(Sandbox):
@@ -38,188 +35,147 @@ class Filters(Sandbox):
 
     def build(self, keys, *flags, spec="rocksieve.ribbon:1%"):
         code, out, err = piped("filter", "build", f"--spec={spec}", "-o", self.file, "--json",
-                               *flags, data=keys if isinstance(keys, bytes) else lines_of(keys))
+                               *flags, data=lines_of(keys))
         self.assertEqual((0, ""), (code, err))
         return json.loads(out)
 
     def query(self, keys, *flags, code=None):
-        data = keys if isinstance(keys, bytes) else lines_of(keys)
-        found_code, out, err = piped("filter", "query", self.file, *flags, data=data)
+        found_code, out, err = piped("filter", "query", self.file, *flags, data=lines_of(keys))
         self.assertEqual("", err)
         self.assertEqual(code if code is not None else (0 if out else 1), found_code)
         return out
 
-    def assert_refused(self, message, *words, data=b""):
-        code, out, err = piped("filter", *words, data=data)
+    def refused(self, message, *words, data=b"", command="filter"):
+        code, out, err = piped(command, *words, data=data)
         self.assertEqual((2, b""), (code, out), err)
         self.assertIn(message, err)
-        self.assertEqual(1, err.count("rocksieve filter: "), err)
 
 
-class RoundTrip(Filters):
+class Queries(Filters):
     def test_every_line_that_was_in_comes_out_and_few_others(self):
         present = [b"key%d" % i for i in range(5000)]
         absent = [b"other%d" % i for i in range(5000)]
         for spec in SPECS:
             with self.subTest(spec=spec):
                 built = self.build(present, spec=spec)
-                self.assertEqual((5000, 5000), (built["lines"], built["filter_keys"]))
-                self.assertEqual(self.file.stat().st_size, built["filter_bytes"])
-                self.assertEqual(0, built["saturated_fraction"])
+                self.assertEqual((5000, 5000, self.file.stat().st_size, 0), tuple(
+                    built[key] for key in ("lines", "filter_keys", "filter_bytes",
+                                           "saturated_fraction")))
                 self.assertEqual(lines_of(present), self.query(present))
                 passed = self.query(absent).count(b"\n")
                 self.assertLess(passed, 5000 * 0.03)
                 rest = self.query(present + absent, "--invert")
                 self.assertEqual(5000 - passed, rest.count(b"\n"))
                 self.assertNotIn(b"key", rest)
-                self.assertEqual(b"%d\n" % (5000 + passed),
-                                 self.query(present + absent, "--count"))
+                self.assertEqual(b"%d\n" % (5000 + passed), self.query(present + absent, "--count"))
+                # Inspect knows a filter that is a file by itself.
+                found = document("inspect", self.file, "--hex")
+                self.assertEqual((True, 5000, built["filter_bytes"], spec.split(":")[0]), tuple(
+                    found[key] for key in ("ok", "filter_keys", "filter_bytes", "family")))
+                self.assertAlmostEqual(found["predicted_false_positive_rate"],
+                                       found["probed_false_positive_rate"], delta=0.004)
+                self.assertEqual(self.file.read_bytes().hex(),
+                                 found["blocks"][0]["bytes_hex"].removeprefix("0x").lower())
+        words = run_ok(COMMAND, "inspect", self.file).out
+        self.assertIn("bytes, a filter by itself\n", words)
+        self.assertIn("5,000 keys", words)
 
     def test_any_bytes(self):
         """Lines are bytes: no encoding, no CR, NUL or empty line is special."""
-        randomness = random.Random(SEED)
+        chance = random.Random(SEED)
         keys = [b"", b"\r", b"\0", b" ", b"\xff\xfe", b"x" * 1_000_000]
-        keys += [randomness.randbytes(randomness.randrange(40)).replace(b"\n", b"")
-                 for _ in range(2000)]
+        keys += [chance.randbytes(chance.randrange(40)).replace(b"\n", b"") for _ in range(2000)]
         for spec in SPECS:
             self.build(keys, spec=spec)
             self.assertEqual(lines_of(keys), self.query(keys))
+        self.build(b"a\nb")
+        self.assertEqual(b"b\n", self.query(b"b"))
 
     def test_escaped_lines_are_the_bytes_that_they_mean(self):
-        keys = [b"a\nb", b"a\tb", b"\\", b"\0", b"\r\n"]
         escaped = lines_of([b"a\\nb", b"a\\tb", b"\\\\", b"\\0", b"\\r\\n"])
         self.build(escaped, "--escaped", spec="rocksieve.bloom:20")
         self.assertEqual(escaped, self.query(escaped, "--escaped"))
         # Also for those who know the bytes themselves.
         self.assertEqual(b"\0\n\\\na\tb\n", self.query([b"\0", b"\\", b"a\tb"]))
-        self.assertEqual(len(keys), self.query(escaped, "--escaped").count(b"\n"))
-        for words in (("build", "--spec=rocksieve.bloom:10", f"--output={self.file}2"),
-                      ("query", self.file)):
-            self.assert_refused("line 2: with --escaped, after a backslash stands one of",
-                                *words, "--escaped", data=b"b\na\\x\n")
+        for words in (("build", BLOOM, f"--output={self.file}2"), ("query", self.file)):
+            self.refused("line 2: with --escaped, after a backslash stands one of",
+                         *words, "--escaped", data=b"b\na\\x\n")
 
-    def test_a_last_line_without_newline(self):
-        self.build(b"a\nb")
-        self.assertEqual(b"b\n", self.query(b"b"))
-
-    def test_input_files(self):
+    def test_input_files_and_no_keys(self):
         keys = self.directory / "keys"
         keys.write_bytes(b"a\nb\n")
         self.build(b"", f"--input={keys}")
+        first = self.file.read_bytes()
         self.assertEqual(b"a\nb\n", self.query(b"", f"--input={keys}"))
-        self.assert_refused("No such file", "query", self.file, "--input=nowhere")
-
-    def test_no_keys(self):
-        self.assertEqual(0, self.build(b"")["filter_keys"])
-        self.assertIsNone(self.build(b"")["bits_per_key"])
+        self.refused("No such file", "query", self.file, "--input=nowhere")
+        self.build([b"a", b"b"])
+        self.assertEqual(first, self.file.read_bytes())
+        built = self.build(b"")
+        self.assertEqual((0, None), (built["filter_keys"], built["bits_per_key"]))
+        self.assertEqual(0, document("inspect", self.file)["keys"])
         self.assertEqual(b"", self.query([b"a", b""], code=1))
 
-    def test_the_same_bytes_for_equal_keys_as_by_the_c_interface(self):
-        self.build([b"a", b"b"], spec="rocksieve.ribbon:10")
-        first = self.file.read_bytes()
-        self.build([b"a", b"b"], spec="rocksieve.ribbon:10")
-        self.assertEqual(first, self.file.read_bytes())
-
-
-class ExitCodes(Filters):
-    def test_they_are_those_of_grep(self):
+    def test_exit_codes_are_those_of_grep(self):
         self.build([b"a"])
-        self.assertEqual(b"a\n", self.query([b"a"], code=0))
-        self.assertEqual(b"", self.query([b"b"], code=1))
-        self.assertEqual(b"", self.query(b"", code=1))
-        self.assertEqual(b"0\n", self.query([b"b"], "--count", code=1))
-        self.assertEqual(b"1\n", self.query([b"b"], "--count", "--invert", code=0))
-        document = json.loads(self.query([b"a", b"b"], "--json", code=0))
-        self.assertEqual((2, 1, False), (document["lines"], document["matches"],
-                                         document["inverted"]))
-        self.assertEqual(0, json.loads(self.query([b"b"], "--json", code=1))["matches"])
+        for keys, flags, code, out in (
+                ([b"a"], (), 0, b"a\n"), ([b"b"], (), 1, b""), (b"", (), 1, b""),
+                ([b"b"], ("--count",), 1, b"0\n"), ([b"b"], ("--count", "--invert"), 0, b"1\n")):
+            self.assertEqual(out, self.query(keys, *flags, code=code))
+        for keys, code, found in (([b"a", b"b"], 0, (2, 1, False)), ([b"b"], 1, (1, 0, False))):
+            said = json.loads(self.query(keys, "--json", code=code))
+            self.assertEqual(found, (said["lines"], said["matches"], said["inverted"]))
 
     def test_usage(self):
-        spec, output = "--spec=rocksieve.bloom:10", f"--output={self.file}"
-        for words, message in ((("build", spec), "needs --spec=SPEC"),
+        output = f"--output={self.file}"
+        for words, message in ((("build", BLOOM), "needs --spec=SPEC"),
                                (("build", output), "needs --spec=SPEC"),
-                               (("build", spec, output, "more"), "what is more?"),
-                               (("build", spec, output, "--count"), "are for filter query"),
-                               (("build", spec, output, "--invert"), "are for filter query"),
+                               (("build", BLOOM, output, "more"), "what is more?"),
+                               (("build", BLOOM, output, "--count"), "are for filter query"),
+                               (("build", BLOOM, output, "--invert"), "are for filter query"),
                                (("build", "--spec=rocksieve.blom:10", output), "blom"),
                                (("build", "--spec=rocksieve.auto:10", output), "auto"),
                                (("query",), "needs the FILE"),
-                               (("query", self.file, spec), "for filter build"),
+                               (("query", self.file, BLOOM), "for filter build"),
                                (("query", self.file, "--count", "--json"), "without --count"),
                                (("show", self.file), "neither build nor query"),
                                ((), "build|query is required")):
             with self.subTest(words=words):
-                self.assertEqual(2, piped("filter", *words)[0])
-                self.assertIn(message, piped("filter", *words)[2])
+                self.refused(message, *words)
         self.assertFalse(self.file.exists())
 
 
-class Damage(Filters):
+class Files(Filters):
     def test_a_damaged_filter_is_an_error(self):
         """A program may take it for "may be there"; whoever asks on a command line is told."""
         self.build([b"%d" % i for i in range(200)])
         block = self.file.read_bytes()
-        randomness = random.Random(SEED)
-        for place in [*range(0, len(block), 37), *(randomness.randrange(len(block)) for _ in range(9))]:
+        chance = random.Random(SEED)
+        for place in [*range(0, len(block), 37), *(chance.randrange(len(block)) for _ in range(9))]:
             damaged = bytearray(block)
-            damaged[place] ^= 1 << randomness.randrange(8)
+            damaged[place] ^= 1 << chance.randrange(8)
             self.file.write_bytes(damaged)
             code, out, err = piped("filter", "query", self.file, data=b"1\n")
             self.assertEqual((2, b""), (code, out), place)
             self.assertRegex(err, r"filter is a damaged filter|filter is not a filter|later version")
-        self.file.write_bytes(block[:-1])
-        self.assert_refused("is a damaged filter", "query", self.file)
-
-    def test_other_files(self):
-        for content in (b"", b"\n", b"\0" * 100, os.urandom(5000)):
-            self.file.write_bytes(content)
-            self.assert_refused("is not a filter of rocksieve", "query", self.file)
-        self.assert_refused("No such file", "query", self.directory / "none")
-        self.assert_refused("Is a directory", "query", self.directory)
-        os.mkfifo(self.directory / "pipe")
-        self.assert_refused("no regular file", "query", self.directory / "pipe")
-
-
-class Inspected(Filters):
-    """`rocksieve inspect` knows a filter that is a file by itself."""
-
-    def test_it_says_what_it_is(self):
-        for spec in SPECS:
-            self.build([b"%d" % i for i in range(1000)], spec=spec)
-            found = json.loads(run_ok(COMMAND, "inspect", self.file, "--json", "--hex").out)
-            self.assertEqual((True, 1000, self.file.stat().st_size, spec.split(":")[0]),
-                             (found["ok"], found["filter_keys"], found["filter_bytes"], found["family"]))
-            self.assertAlmostEqual(found["predicted_false_positive_rate"],
-                                   found["probed_false_positive_rate"], delta=0.004)
-            self.assertEqual(self.file.read_bytes().hex(),
-                             found["blocks"][0]["bytes_hex"].removeprefix("0x").lower())
-        words = run_ok(COMMAND, "inspect", self.file).out
-        self.assertIn("bytes, a filter by itself\n", words)
-        self.assertIn("1,000 keys", words)
-        self.build(b"")
-        self.assertEqual(0, json.loads(run_ok(COMMAND, "inspect", self.file, "--json").out)["keys"])
-
-    def test_damage(self):
-        self.build([b"a", b"b"])
-        block = bytearray(self.file.read_bytes())
-        block[20] ^= 1
-        self.file.write_bytes(block)
         finished = run(COMMAND, "inspect", self.file)
         self.assertEqual(1, finished.code, finished)
-        self.assertIn("Damaged: the filter is damaged.", finished.out)
-        self.assertIn("its check word is", finished.out)
-        self.assertIn("rocksieve filter build", finished.out)
-        self.file.write_bytes(b"x" * 100)
-        self.assertEqual(2, run(COMMAND, "inspect", self.file).code)
+        for words in ("Damaged: the filter is damaged.", "its check word is", "rocksieve filter build"):
+            self.assertIn(words, finished.out)
+        self.file.write_bytes(block[:-1])
+        self.refused("is a damaged filter", "query", self.file)
+        for content in (b"", b"\n", b"\0" * 100, os.urandom(5000)):
+            self.file.write_bytes(content)
+            self.refused("is not a filter of rocksieve", "query", self.file)
+        os.mkfifo(self.directory / "pipe")
+        for message, path in (("No such file", "none"), ("Is a directory", ""),
+                              ("no regular file", "pipe")):
+            self.refused(message, "query", self.directory / path)
 
-
-class Files(Filters):
     def test_the_old_filter_stays_until_the_new_one_is_complete(self):
         self.build([b"old"])
         before = self.file.read_bytes()
-        process = subprocess.Popen(
-            [COMMAND, "filter", "build", "--spec=rocksieve.bloom:10", "-o", self.file],
-            stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = self.spawn(COMMAND, "filter", "build", BLOOM, "-o", self.file, stdin=subprocess.PIPE,
+                             stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         process.stdin.write(b"new\n" * 100_000)
         process.stdin.flush()
         self.assertEqual(before, self.file.read_bytes())
@@ -227,13 +183,16 @@ class Files(Filters):
         out, err = process.communicate(timeout=30)
         self.assertEqual((-signal.SIGINT, b"", b""), (process.returncode, out, err))
         self.assertEqual(before, self.file.read_bytes())
-        self.assertEqual(["filter"], [path.name for path in self.directory.iterdir()])
+        self.assertEqual([self.file], list(self.directory.iterdir()))
+
+    def limited(self, limits, lines, *words):
+        """What the command makes of so many lines."""
+        return run("bash", "-c", f"ulimit {limits}; seq {lines} | \"$@\"", "-", COMMAND, "filter", *words)
 
     def test_where_nothing_can_be_written(self):
-        self.assert_refused("nowhere", "build", "--spec=rocksieve.bloom:10",
-                            f"--output={self.directory / 'nowhere' / 'filter'}", data=b"a\n")
-        finished = run("bash", "-c", "ulimit -f 10; seq 100000 | \"$@\"", "-", COMMAND, "filter", "build",
-                       "--spec=rocksieve.bloom:10", f"--output={self.file}")
+        self.refused("nowhere", "build", BLOOM, f"--output={self.directory / 'nowhere' / 'filter'}",
+                     data=b"a\n")
+        finished = self.limited("-f 10", 100_000, "build", BLOOM, f"--output={self.file}")
         self.assertEqual((2, ""), (finished.code, finished.out), finished)
         self.assertIn("filter", finished.err)
         self.assertEqual([], list(self.directory.iterdir()))
@@ -251,25 +210,21 @@ class Files(Filters):
                          (finished.code, finished.err))
 
     def test_words(self):
-        finished = run_ok(COMMAND, "filter", "build", "--spec=rocksieve.bloom:10",
-                          f"--output={self.file}", stdin="".join(f"{i}\n" for i in range(1000)))
+        finished = self.limited("-c 0", 1000, "build", BLOOM, f"--output={self.file}")
         self.assertRegex(finished.out, r"filter: 1,\d{3} bytes for 1,000 keys, 1\d\.\d\d bits per key; "
                                        r"[\d.]+ % of other lines pass\.\n")
 
     @thorough
     def test_little_memory(self):
         """8 bytes per key, up to 21 while the filter is built, as its help says."""
-        finished = run("bash", "-c", "ulimit -v 300000; seq 1000000 | \"$@\"", "-", COMMAND, "filter", "build",
-                       "--spec=rocksieve.bloom:10", f"--output={self.file}")
-        self.assertEqual(0, finished.code, finished)
-        finished = run("bash", "-c", "ulimit -v 300000; seq 30000000 | \"$@\"", "-", COMMAND, "filter",
-                       "build", "--spec=rocksieve.bloom:10", f"--output={self.file}2")
-        self.assertEqual(2, finished.code, finished)
+        for lines, code in ((1_000_000, 0), (30_000_000, 2)):
+            finished = self.limited("-v 300000", lines, "build", BLOOM, f"--output={self.file}{code}")
+            self.assertEqual(code, finished.code, finished)
         self.assertIn("out of memory: give it fewer keys", finished.err)
         self.assertFalse(pathlib.Path(f"{self.file}2").exists())
 
 
-class Distinct(Sandbox):
+class Distinct(Filters):
     def count(self, data, *flags):
         code, out, err = piped("distinct", "--json", *flags, data=data)
         self.assertEqual((0, ""), (code, err))
@@ -279,32 +234,25 @@ class Distinct(Sandbox):
         for data, distinct, lines in ((b"", 0, 0), (b"\n", 1, 1), (b"a\nb\na\n", 2, 3),
                                       (b"a\na\n\n\0\n\xff", 4, 5), (b"a\r\na\n", 2, 2)):
             found = self.count(data)
-            self.assertEqual((distinct, lines, True, 0),
-                             (found["distinct"], found["lines"], found["exact"],
-                              found["standard_error"]))
-            self.assertEqual(len(data), found["input_bytes"])
-            self.assertEqual((distinct, distinct), (found["low_95"], found["high_95"]))
+            self.assertEqual((distinct, distinct, distinct, lines, True, 0, len(data)), tuple(
+                found[key] for key in ("distinct", "low_95", "high_95", "lines", "exact",
+                                       "standard_error", "input_bytes")))
             self.assertEqual(distinct, self.count(data, "--estimator=hyper-log-log")["distinct"])
+        for flags, distinct in (("--escaped",), 1), ((), 2):
+            self.assertEqual(distinct, self.count(b"a\\tb\na\tb\n", *flags)["distinct"])
 
     def test_large_counts_are_as_far_off_as_it_says(self):
         data = b"".join(b"%d\n" % (i % 200_000) for i in range(300_000))
         for estimator in ("k-minimum-values", "hyper-log-log"):
-            for error in (0.5, 1, 3, 20):
+            for error in (0.5, 3, 20):
                 with self.subTest(estimator=estimator, error=error):
                     found = self.count(data, f"--estimator={estimator}", f"--error={error}%")
-                    self.assertEqual(300_000, found["lines"])
-                    self.assertLessEqual(found["standard_error"], 1.1 * error / 100 * 200_000)
-                    self.assertGreater(found["standard_error"], 0)
+                    self.assertTrue(0 < found["standard_error"] <= 1.1 * error / 100 * 200_000)
                     # By the seed of the hash, which is constant: these either hold or do not.
                     self.assertLess(abs(found["distinct"] - 200_000), 4 * error / 100 * 200_000)
-                    self.assertLess(found["low_95"], found["distinct"])
-                    self.assertGreater(found["high_95"], found["distinct"])
+                    self.assertTrue(found["low_95"] < found["distinct"] < found["high_95"])
                     limit = 1e4 / error ** 2 * (17 if estimator[0] == "k" else 2.2)
                     self.assertLess(found["memory_bytes"], limit + 300)
-
-    def test_escaped(self):
-        self.assertEqual(1, self.count(b"a\\tb\na\tb\n", "--escaped")["distinct"])
-        self.assertEqual(2, self.count(b"a\\tb\na\tb\n")["distinct"])
 
     def test_words(self):
         self.assertEqual("2 distinct of 3 lines, exactly.\nCounted by k-minimum-values in",
@@ -317,21 +265,14 @@ class Distinct(Sandbox):
     def test_what_it_cannot_do(self):
         for flags, message in ((("--error=1",), "per cent"), (("--error=x%",), "per cent"),
                                (("--error=0%",), "k-minimum-values counts within 0.1% to 99%"),
-                               (("--error=0.05%",), "within 0.1% to 99%"),
-                               (("--error=-1%",), "within 0.1% to 99%"),
                                (("--error=nan%",), "within 0.1% to 99%"),
                                (("--error=0.1%", "--estimator=hyper-log-log"), "0.21% to 99%"),
                                (("--estimator=luck",), "luck is neither"),
                                (("--input=nowhere",), "cannot read nowhere")):
             with self.subTest(flags=flags):
-                code, out, err = piped("distinct", *flags, data=b"a\n")
-                self.assertEqual((2, b""), (code, out))
-                self.assertIn(message, err)
-
-    def test_lines_that_are_too_long(self):
-        code, _, err = piped("distinct", data=b"a\n" + b"x" * (9 << 20))
-        self.assertEqual(2, code)
-        self.assertIn("line 2: longer than 8,388,608 bytes", err)
+                self.refused(message, *flags, data=b"a\n", command="distinct")
+        self.refused("line 2: longer than 8,388,608 bytes", data=b"a\n" + b"x" * (9 << 20),
+                     command="distinct")
 
     def test_progress_of_what_takes_long(self):
         """On a terminal, after two seconds, and not before."""

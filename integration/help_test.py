@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command's help, manual pages and shell completion: of every command, whatever there is."""
+"""The command's help, manual pages and shell completion: of every command, whatever there is. And that
+docs/json.md has every key of the JSON documents, in the section of the command that prints it."""
 
 import functools
-import pathlib
 import re
 import shutil
-import sys
+import subprocess
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from environment import BUILD, COMMAND, HAS_JOIN, ROOT, Sandbox, document, load, run, run_ok, wait_for
+from join_support import JoinSandbox
 
-from environment import BUILD, Sandbox, run, run_ok
-
-COMMAND = BUILD / "bin" / "rocksieve"
 SHARE = BUILD / "share"
 # One screen, or little more.
 COLUMNS, LINES = 80, 32
@@ -40,42 +38,33 @@ def all_flags_of(*words):
     return {**flags_of(*words), **dict(rare)}
 
 
-class Help(unittest.TestCase):
-    def every_command(self):
-        names = commands()
-        self.assertIn("demo", names)
-        for words in [(), *((name,) for name in names)]:
+def everything():
+    """The words of the command by itself, and of each of its commands."""
+    return [(), *((name,) for name in commands())]
+
+
+class Help(Sandbox):
+    def test_of_every_command(self):
+        self.assertIn("demo", commands())
+        for words in everything():
             with self.subTest(command=words):
-                yield words
-
-    def test_fits_a_screen_and_ends_with_an_example(self):
-        for words in self.every_command():
-            lines = help_of(*words).splitlines()
-            self.assertLessEqual(len(lines), LINES)
-            self.assertLess(max(map(len, lines)), COLUMNS, max(lines, key=len))
-            self.assertRegex(lines[0], "^" + " ".join(["rocksieve", *words]) + ": [a-z].*[^.]$")
-            last = max(i for i, line in enumerate(lines) if not line.strip())
-            self.assertTrue(lines[last + 1].startswith("Example"), lines[last:])
-            self.assertIn("rocksieve " + " ".join(words), lines[-1])
-            self.assertTrue(any(line.startswith("Exit codes: 0") for line in lines), lines)
-
-    def test_every_flag_says_what_it_does_and_takes(self):
-        for words in self.every_command():
-            text = help_of(*words)
-            for flag, value in flags_of(*words).items():
-                self.assertRegex(text, rf"(?m)^  {flag}\S*\s+\w", "no description")
-                self.assertNotIn(value, ("TEXT", "INT", "UINT", "FLOAT"), f"{flag}: no type name")
-                self.assertIn(flag, text[text.index("Usage:"):] if words else text)
-
-    def test_every_flag_listed_is_one_of_the_parser(self):
-        for words in self.every_command():
-            for flag, value in flags_of(*words).items():
-                if flag in ("--help", "--version"):
-                    continue
-                spelled = flag + ("=x" if value else "")
-                finished = run(COMMAND, *words, spelled, "--no-such-flag")
-                self.assertEqual(2, finished.code, finished)
-                self.assertNotIn(flag + " ", finished.err + " ")
+                text = help_of(*words)
+                lines = text.splitlines()
+                self.assertLessEqual(len(lines), LINES)
+                self.assertLess(max(map(len, lines)), COLUMNS, max(lines, key=len))
+                self.assertRegex(lines[0], "^" + " ".join(["rocksieve", *words]) + ": [a-z].*[^.]$")
+                last = max(i for i, line in enumerate(lines) if not line.strip())
+                self.assertTrue(lines[last + 1].startswith("Example"), lines[last:])
+                self.assertIn("rocksieve " + " ".join(words), lines[-1])
+                self.assertRegex(text, "(?m)^Exit codes: 0")
+                for flag, value in flags_of(*words).items():
+                    self.assertRegex(text, rf"(?m)^  {flag}\S*\s+\w", "no description")
+                    self.assertNotIn(value, ("TEXT", "INT", "UINT", "FLOAT"), f"{flag}: no type name")
+                    self.assertIn(flag, text[text.index("Usage:"):] if words else text)
+                    if flag not in ("--help", "--version"):  # it is one of the parser
+                        finished = run(COMMAND, *words, flag + ("=x" if value else ""), "--no-such-flag")
+                        self.assertEqual(2, finished.code, finished)
+                        self.assertNotIn(flag + " ", finished.err + " ")
 
     def test_bad_usage(self):
         for words, said in ((("nonsense",), "no command nonsense\n"),
@@ -85,15 +74,8 @@ class Help(unittest.TestCase):
                             (("demo", "--kyes=x"), "no flag --kyes; did you mean --keys?"),
                             (("explain", "db", "--db=db"), "--db"),
                             (("completion", "tcsh"), "none of bash, zsh, fish")):
-            finished = run(COMMAND, *words)
-            self.assertEqual((2, ""), (finished.code, finished.out), finished)
-            self.assertIn(said, finished.err)
-            self.assertIn("--help says what there is", finished.err)
-
-    def test_without_a_command_it_lists_them(self):
-        finished = run(COMMAND)
-        self.assertEqual((2, "", run_ok(COMMAND, "--help").out),
-                         (finished.code, finished.out, finished.err))
+            self.assertIn("--help says what there is", self.assert_refused(said, *words))
+        self.assertEqual(help_of(), self.assert_refused(""))
 
     def test_other_spellings(self):
         for words, means in ((("-h",), ("--help",)), (("help",), ("--help",)),
@@ -107,12 +89,10 @@ class Help(unittest.TestCase):
 
 
 class ManPages(Sandbox):
-    def test_there_is_one_for_each_command(self):
-        pages = {path.stem for path in (SHARE / "man" / "man1").iterdir()}
-        self.assertEqual({"rocksieve", *(f"rocksieve-{name}" for name in commands())}, pages)
-
     def test_they_hold_every_flag_of_the_help(self):
-        for words in [[], *([name] for name in commands())]:
+        pages = {path.stem for path in (SHARE / "man" / "man1").iterdir()}
+        self.assertEqual({"-".join(["rocksieve", *words]) for words in everything()}, pages)
+        for words in everything():
             page = (SHARE / "man" / "man1" / ("-".join(["rocksieve", *words]) + ".1")).read_text()
             for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS",
                             "EXAMPLES"):
@@ -122,22 +102,18 @@ class ManPages(Sandbox):
 
     @unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "there is no man")
     def test_they_can_be_formatted(self):
-        for page in (SHARE / "man" / "man1").iterdir():
-            finished = run_ok("man", "--warnings", "--local-file", page,
-                              variables={"MANWIDTH": "80"})
+        for page in (SHARE / "man").rglob("rocksieve*.*"):
+            finished = run_ok("man", "--warnings", "--local-file", page, variables={"MANWIDTH": "80"})
             self.assertEqual("", finished.err, page)
-            self.assertIn("EXAMPLES", re.sub(".\b", "", finished.out))
-
-
-class SpecsPage(Sandbox):
-    """rocksieve-specs(7), made of docs/choosing.md: it has all that the parsers take."""
+            if page.suffix == ".1":
+                self.assertIn("EXAMPLES", re.sub(".\b", "", finished.out))
 
     def refusal(self, spec):
-        finished = run(COMMAND, "load", f"--db={self.directory / 'db'}", f"--spec={spec}", "--input=-")
-        self.assertEqual(2, finished.code, finished)
-        return finished.err
+        return self.assert_refused("", "load", f"--db={self.directory / 'db'}", f"--spec={spec}",
+                                   "--input=-")
 
-    def test_it_has_all_families_ranges_and_options(self):
+    def test_that_of_specs_has_all_families_ranges_and_options(self):
+        """It is made of docs/choosing.md, and has all that the parsers take."""
         page = (SHARE / "man" / "man7" / "rocksieve-specs.7").read_text().replace("\\-", "-")
         bold = set(re.findall(r"\\fB(.+?)(?:\\fR|$)", page, re.MULTILINE))
         options = re.search(r"one of the options ([\w, .-]+);", self.refusal("rocksieve.range:10:x"))[1]
@@ -154,12 +130,6 @@ class SpecsPage(Sandbox):
             item = re.search(rf"\.TP\n\\fB{family}\\fR\n(.*)", page)[1]
             self.assertIn(f"bits per key: {bits};", item)
             self.assertIn(f"to \\fB{rate}\\fR.", item)
-
-    @unittest.skipUnless(shutil.which("man") and shutil.which("groff"), "there is no man")
-    def test_it_can_be_formatted(self):
-        finished = run_ok("man", "--warnings", "--local-file",
-                          SHARE / "man" / "man7" / "rocksieve-specs.7", variables={"MANWIDTH": "80"})
-        self.assertEqual("", finished.err)
 
 
 class Completion(Sandbox):
@@ -226,6 +196,57 @@ class Completion(Sandbox):
         self.assertEqual({"--keys", "--json", "--db-dir", "--help"}, complete("rocksieve demo --"))
         self.assertEqual({"--keys=file", "--keys=folder/"}, complete("rocksieve demo --keys=f"))
         self.assertEqual({"--db-dir=folder/"}, complete("rocksieve demo --db-dir=f"))
+
+
+def keys_of(value):
+    """All keys in a document; those of `budgets` are names of families, which are data."""
+    if isinstance(value, list):
+        return {key for item in value for key in keys_of(item)}
+    if not isinstance(value, dict):
+        return set()
+    return {key for key in value if "." not in key and " " not in key}.union(
+        *(keys_of(item) for item in value.values()))
+
+
+@unittest.skipUnless(HAS_JOIN, "built without joins")
+class JsonKeys(JoinSandbox):
+    KEYS = 3000
+
+    def test_all_are_documented(self):
+        keys, database, port = self.files["left"], self.class_directory / "left", self.serve().port
+        made, db = self.directory / "made", f"--db={self.class_directory / 'left'}"
+        join = self.join_command([port], "count")[1:]
+        run_ok(*self.join_command([port], "difference", "--format=sst", f"--output={made}.sst"))
+        shutil.copytree(database, f"{made}.copy")
+        load(f"{made}.open", ["key"], spec="none")
+        owner = self.spawn(COMMAND, "load", f"--db={made}.open", "--spec=none", "--add", "--input=-",
+                           stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        wait_for(lambda: document("doctor", f"--db={made}.open", code=1)["open_in_process"])
+        introduction, *sections = re.split(r"(?m)^## ", (ROOT / "docs" / "json.md").read_text())
+        for expected, *words in (
+                ("low_95", "demo", f"--keys={keys}", f"--db-dir={made}.demo"),
+                ("setting_max", "explain", db),
+                ("bytes_hex", "inspect", next(database.glob("*.sst")), "--hex"),
+                ("num_shard_bits", "whatif", db, "--spec=rocksieve.bloom:10", "--bits=10..11",
+                 "--cache=1MB"),
+                ("output_bytes", "report", db, f"--output={made}.html"),
+                ("low_95", "distinct", f"--input={keys}"),
+                ("saturated_fraction", "filter", "build", "--spec=rocksieve.bloom:10",
+                 f"--output={made}", f"--input={keys}"),
+                ("matches", "filter", "query", made, f"--input={keys}"),
+                ("files", "ingest", f"--db={made}.copy", f"{made}.sst"),
+                ("input_bytes", "load", f"--db={made}.db", "--spec=none", f"--input={keys}"),
+                ("program", "doctor", f"--db={made}.open", f"--pid={owner.pid}"),
+                ("round_trips", *join, "--explain=analyze"),
+                ("keys_are_as_cheap", *join, "--explain"),
+                ("diverged_rows", "diff", database, self.class_directory / "right", "--summary",
+                 f"--resume={made}.state")):
+            with self.subTest(words=words):
+                code = 1 if words[0] in ("diff", "doctor") else 0
+                found = keys_of(document(*words, code=code, timeout=300))
+                self.assertIn(expected, found)
+                [text] = [text for text in sections if text.startswith(words[0] + "\n")]
+                self.assertEqual(set(), {key for key in found if f"`{key}`" not in introduction + text})
 
 
 if __name__ == "__main__":

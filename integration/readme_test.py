@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the code blocks of README.md that are marked for testing, so that the documentation cannot rot.
-ROCKSIEVE_README names another file: those of the examples are tested likewise.
+"""Runs the code blocks of the page ROCKSIEVE_README that are marked for testing, so that documentation
+cannot rot. Without that variable, it tests that it finds what is wrong with samples of pages, and that
+the table of README.md after `<!-- demo: table -->` is what `rocksieve demo` prints.
 
 A mark is an HTML comment on the line before a fenced block, and blocks without one are not checked:
 
@@ -27,15 +28,13 @@ import sys
 import unittest
 from dataclasses import dataclass
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from environment import (BUILD, COMMAND, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_program, run, run_ok,
+                         thorough)
+from programs import Report, options_text
 
-from programs import Report
-from environment import BUILD, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_program, run_ok
-
-README = pathlib.Path(os.environ.get("ROCKSIEVE_README") or ROOT / "README.md")
+README = os.environ.get("ROCKSIEVE_README")
 # Seen from the directory of the blocks, as from the root of the repository.
-LINKED = {"build": BUILD, "include": ROOT / "include", "examples": ROOT / "examples",
-          "lib": ROOT / "lib"}
+LINKED = {"build": BUILD, **{name: ROOT / name for name in ("include", "examples", "lib")}}
 
 _MARK = re.compile(r"<!--\s*test:\s*(.*?)\s*-->")
 _MARK_CONTENTS = re.compile(r"([\w-]+)(?:\s+([\w.-]+))?")
@@ -51,9 +50,8 @@ class Block:
 
 
 def marked_blocks(markdown, kinds):
-    """Returns the marked blocks in their order. Raises ValueError for a mark that marks nothing or
-    is of none of the kinds, and if there is no mark at all: such a README would be tested in name
-    only."""
+    """In their order. A mark that marks nothing or is of none of the kinds is an error, and so is
+    a page without marks: it would be tested in name only."""
     lines = markdown.splitlines()
     blocks = []
     for number, line in enumerate(lines, start=1):
@@ -129,7 +127,7 @@ class Checks(Sandbox):
 
 KINDS = [name.replace("_", "-") for name, member in vars(Checks).items()
          if callable(member) and not name.startswith("_")]
-BLOCKS = marked_blocks(README.read_text(), KINDS)
+BLOCKS = marked_blocks(pathlib.Path(README).read_text(), KINDS) if README else []
 
 
 class Readme(Checks):
@@ -145,15 +143,130 @@ class Readme(Checks):
                 (cls.class_directory / block.file).write_text(block.text)
 
 
-def _add_test(block):
-    def test(self):
-        getattr(self, block.kind.replace("-", "_"))(block.text)
-
-    setattr(Readme, f"test_line_{block.line:04}_{block.kind.replace('-', '_')}", test)
-
-
 for _block in BLOCKS:
-    _add_test(_block)
+    _kind = _block.kind.replace("-", "_")
+    setattr(Readme, f"test_line_{_block.line:04}_{_kind}",
+            lambda self, kind=_kind, text=_block.text: getattr(self, kind)(text))
+
+GOOD_CPP = """\
+<!-- test: compile-cpp -->
+```cpp
+#include <rocksdb/table.h>
+#include <rocksieve/filter.h>
+#include <rocksieve/filter_policy.h>
+
+int main() {
+  rocksdb::BlockBasedTableOptions table_options;
+  rocksieve::FilterBuilder builder{rocksieve::FilterSpec()};
+  rocksdb::Status status =
+      rocksieve::NewFilterPolicy("rocksieve.bloom:10", &table_options.filter_policy);
+  return status.ok() ? 0 : 1;
+}
+```
+"""
+GOOD_C = """\
+<!-- test: compile-c -->
+```c
+#include <rocksdb/c.h>
+
+int main(void) {
+  char* error = NULL;
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_get_options_from_string(
+      options, "create_if_missing=true;block_based_table_factory={filter_policy=rocksieve.x}",
+      options, &error);
+  /* Only the plugin refuses this. */
+  if (error == NULL) rocksdb_open(options, "db", &error);
+  return error == NULL;
+}
+```
+"""
+GOOD_SHELL = """\
+1. Preload:
+
+   <!-- test: shell -->
+   ```sh
+   LD_PRELOAD=build/lib/librocksieve.so ldb --version
+   db_bench --options_file=sample.options --db=sample_db --benchmarks=fillseq --num=10
+   ```
+"""
+UNMARKED = "```sh\nfalse\n```\n"
+
+
+def options_file(spec, mark="options-file"):
+    return f"<!-- test: {mark} -->\n```ini\n{options_text(spec)}```\n"
+
+
+class Samples(Sandbox):
+    def check(self, readme):
+        file = self.directory / "README.md"
+        file.write_text(readme)
+        return run(sys.executable, __file__, variables={"ROCKSIEVE_README": str(file)}, timeout=120)
+
+    def test_good_blocks_pass(self):
+        finished = self.check(
+            "# Sample\n" + UNMARKED + GOOD_CPP + GOOD_C + GOOD_SHELL +
+            options_file("rocksieve.cuckoo:12.5", "options-file sample.options"))
+        self.assertEqual(0, finished.code, finished)
+        self.assertIn("Ran 4 tests", finished.err)
+        for name in ("test_line_0005_compile_cpp", "_compile_c", "_shell", "_options_file"):
+            self.assertRegex(finished.err, f"{name} .*ok\n")
+
+    def test_what_is_wrong_fails(self):
+        shell = "<!-- test: shell -->\n"
+        for readme, reason in (
+                (GOOD_CPP.replace("return", "retrun"), "retrun"),
+                (GOOD_CPP.replace("rocksieve.bloom:10", "rocksieve.blom:10"), "exit code 1"),
+                (GOOD_C.replace("rocksieve.x", "rocksieve.bloom:10"), "exit code 1"),
+                (shell + "```sh\nfalse | true\necho after\n```\n", "exit code 1"),
+                (options_file("rocksieve.blom:10"), '"blom" is not one of the families'),
+                (options_file("rocksift.bloom:10"), "the filters did not work"),
+                ("", "no code block is marked"), (UNMARKED, "no code block is marked"),
+                ("<!-- test: shel -->\n```sh\ntrue\n```\n", "line 1: <!-- test: shel --> is"),
+                ("<!-- test: -->\n```sh\ntrue\n```\n", "is none of"),
+                (shell + "\n```sh\ntrue\n```\n", "has no complete code block"),
+                (shell + "```sh\ntrue\n", "has no complete code block"),
+                (shell, "has no complete code block")):
+            with self.subTest(readme=readme):
+                finished = self.check(readme)
+                self.assertEqual(1, finished.code, finished)
+                self.assertIn(reason, finished.err)
+
+
+def without_times(line):
+    """Its cells, since columns are as wide as their widest time; the last two are times."""
+    cells = re.split(r"\s{2,}", line.strip())
+    return [*cells[:-2], *("time" if re.fullmatch(r"[\d,]+\.\d\d", cell) else cell
+                           for cell in cells[-2:])]
+
+
+def without_figures(line):
+    return re.sub(r"\d[\d.,]*", "#", line).split()
+
+
+class DemoTable(Sandbox):
+    def unlike(self, comparable, *flags):
+        """The lines of the table that are not, in this order, among those of a demonstration."""
+        [block] = re.findall(r"(?ms)^<!-- demo: table -->\n```\n(.*?)^```$",
+                             (ROOT / "README.md").read_text())
+        self.assertGreater(len(block.splitlines()), 15)
+        # There is a sentence that is made of the figures.
+        block = re.sub(r"(?m)^Of 100 disk reads(?s:.*?)(?=^$|\Z)", "", block) if flags else block
+        printed = run_ok(COMMAND, "demo", *flags, timeout=570,
+                         variables={"TMPDIR": str(self.directory)}).out
+        rest = iter([comparable(line) for line in printed.splitlines()])
+        return [line for line in block.splitlines() if line and comparable(line) not in rest]
+
+    @thorough
+    def test_it_is_what_the_demo_prints(self):
+        """Its counts are the same on every machine; the times need only be there. It takes a minute."""
+        self.assertEqual([], self.unlike(without_times))
+
+    def test_it_is_that_of_few_keys_but_for_the_figures(self):
+        keys = self.directory / "keys"
+        keys.write_text("".join(f"{number * number}\n" for number in range(4000)))
+        self.assertEqual([], self.unlike(without_figures, f"--keys={keys}"))
+
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    unittest.main(defaultTest=["Readme"] if README else None, verbosity=2)
