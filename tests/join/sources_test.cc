@@ -249,19 +249,6 @@ std::string Unescaped(std::string_view text) {
   return bytes;
 }
 
-TEST(Tsv, EscapingIsReversible) {
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 4000; i++) {
-    std::string bytes, escaped;
-    for (size_t n = random() % 20; n > 0; n--) {
-      bytes += random() % 2 ? "\\\t\n\r0tnr"[random() % 8] : static_cast<char>(random());
-    }
-    AppendEscapedText(bytes, &escaped);
-    EXPECT_EQ(escaped.find_first_of(std::string_view("\t\n\r\0", 4)), std::string::npos);
-    EXPECT_EQ(Unescaped(escaped), bytes);
-  }
-}
-
 Result ReadTsv(const std::string& text) {
   Result rows;
   std::istringstream lines(text);

@@ -2,15 +2,9 @@
 // Every sequence of messages that a peer may send, up to a length: no order of them may break a
 // side, and each is accepted or refused as the tables of states say
 // (lib/join/session/server_ranges.h, client_ranges.h).
-#include <functional>
 #include <map>
-#include <vector>
 
-#include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/session/client_session.h"
-#include "lib/join/session/messages.h"
-#include "lib/join/session/server_session.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
@@ -153,18 +147,33 @@ std::vector<Action> ServerActions() {
   };
 }
 
-class ServerWalk {
+// All sequences of so many messages, as far as the side accepts them.
+class Walks {
  public:
-  // All sequences that go on from this one, as far as the side accepts them.
-  void Walk(std::vector<size_t>* sequence) {
-    for (size_t next = 0; next < actions_.size(); next++) {
-      sequence->push_back(next);
-      if (Run(*sequence) && sequence->size() < kLongestSequence) Walk(sequence);
-      sequence->pop_back();
-      if (testing::Test::HasFailure()) return;
+  explicit Walks(size_t actions) : actions_(actions) {}
+  virtual ~Walks() = default;
+  void Walk() {
+    for (size_t next = 0; next < actions_ && !testing::Test::HasFailure(); next++) {
+      sequence_.push_back(next);
+      runs_++;
+      if (Run(sequence_) && sequence_.size() < kLongestSequence) Walk();
+      sequence_.pop_back();
     }
   }
   uint64_t runs() const { return runs_; }
+
+ private:
+  // Whether the last message was accepted.
+  virtual bool Run(const std::vector<size_t>& sequence) = 0;
+
+  const size_t actions_;
+  std::vector<size_t> sequence_;
+  uint64_t runs_ = 0;
+};
+
+class ServerWalk final : public Walks {
+ public:
+  ServerWalk() : Walks(ServerActions().size()) {}
 
  private:
   std::string Names(const std::vector<size_t>& sequence) const {
@@ -173,9 +182,7 @@ class ServerWalk {
     return names;
   }
 
-  // Whether the last message was accepted.
-  bool Run(const std::vector<size_t>& sequence) {
-    runs_++;
+  bool Run(const std::vector<size_t>& sequence) override {
     MemorySource source(kTheirs);
     MemoryAccount memory(kModelMemoryBytes);
     bool accepted = true;
@@ -209,13 +216,11 @@ class ServerWalk {
   }
 
   const std::vector<Action> actions_ = ServerActions();
-  uint64_t runs_ = 0;
 };
 
 TEST(StateModel, ServerTakesWhatItsTableAllows) {
   ServerWalk walk;
-  std::vector<size_t> sequence;
-  walk.Walk(&sequence);
+  walk.Walk();
   EXPECT_GT(walk.runs(), 50'000);
 }
 
@@ -248,28 +253,19 @@ std::vector<std::string> AnswersOf(Operation operation, uint64_t keys_per_range)
   return answers;
 }
 
-class ClientWalk {
+class ClientWalk final : public Walks {
  public:
-  explicit ClientWalk(Operation operation, uint64_t keys_per_range)
-      : operation_(operation),
+  ClientWalk(Operation operation, uint64_t keys_per_range, std::vector<std::string> answers)
+      : Walks(answers.size()),
+        operation_(operation),
         keys_per_range_(keys_per_range),
-        answers_(AnswersOf(operation, keys_per_range)),
+        answers_(std::move(answers)),
         expected_(Expected(operation, kOurs, kTheirs)) {}
 
-  void Walk(std::vector<size_t>* sequence) {
-    for (size_t next = 0; next < answers_.size(); next++) {
-      sequence->push_back(next);
-      if (Run(*sequence) && sequence->size() < kLongestSequence) Walk(sequence);
-      sequence->pop_back();
-      if (testing::Test::HasFailure()) return;
-    }
-  }
-  uint64_t runs() const { return runs_; }
   uint64_t joins_done() const { return joins_done_; }
 
  private:
-  bool Run(const std::vector<size_t>& sequence) {
-    runs_++;
+  bool Run(const std::vector<size_t>& sequence) override {
     MemorySource source(kOurs);
     Collector collector;
     MemoryAccount memory(kModelMemoryBytes);
@@ -290,7 +286,7 @@ class ClientWalk {
       }
       joins_done_ += status.ok() && side.done();
       if (status.ok() && side.done()) {
-        EXPECT_EQ(Sorted(collector.result()), expected_);
+        EXPECT_EQ(collector.sorted(), expected_);
       }
     }
     // No order of messages makes it commit a row that does not belong to the result.
@@ -301,16 +297,11 @@ class ClientWalk {
     return status.ok();
   }
 
-  static Result Sorted(Result result) {
-    std::sort(result.begin(), result.end());
-    return result;
-  }
-
   const Operation operation_;
   const uint64_t keys_per_range_;
   const std::vector<std::string> answers_;
   const Result expected_;
-  uint64_t runs_ = 0, joins_done_ = 0;
+  uint64_t joins_done_ = 0;
 };
 
 TEST(StateModel, ClientGivesNoWrongRowInAnyOrder) {
@@ -318,9 +309,8 @@ TEST(StateModel, ClientGivesNoWrongRowInAnyOrder) {
   for (const Operation operation :
        {Operation::kIntersection, Operation::kDifference, Operation::kSymmetric}) {
     for (const uint64_t keys_per_range : {2, 10}) {
-      ClientWalk walk(operation, keys_per_range);
-      std::vector<size_t> sequence;
-      walk.Walk(&sequence);
+      ClientWalk walk(operation, keys_per_range, AnswersOf(operation, keys_per_range));
+      walk.Walk();
       EXPECT_GT(walk.runs(), 20);
       done += walk.joins_done();
     }
