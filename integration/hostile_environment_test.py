@@ -4,27 +4,20 @@ no room, no permission, nobody who listens. It must say so and end with an exit 
 documents; no signal, no core, and nothing half-written."""
 
 import os
-import pathlib
 import resource
 import signal
 import subprocess
-import sys
 import threading
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-
-from environment import BUILD, Sandbox, preloadable, run, run_ok
-from join_support import ROCKSIEVE, JoinSandbox, StepRelay, load, write_lines
+from environment import BUILD, COMMAND, Sandbox, preloadable, run, run_ok, wait_for
+from join_support import JoinSandbox, StepRelay, load, write_lines
 
 
 def limit(kind, value):
     """As `ulimit`, for the new process."""
-    def set_limit():
-        resource.setrlimit(kind, (value, value))
-
-    return set_limit
+    return lambda: resource.setrlimit(kind, (value, value))
 
 
 def on_full_disk(directory, left_kib):
@@ -47,12 +40,11 @@ class Commands(Sandbox):
         [cls.table] = cls.database.glob("*.sst")
         cls.many = write_lines(cls.class_directory / "many", map(str, range(100_000)))
         cls.filter = cls.class_directory / "filter"
-        run_ok(ROCKSIEVE, "filter", "build", "--spec=rocksieve.bloom:10", "-o", cls.filter,
+        run_ok(COMMAND, "filter", "build", "--spec=rocksieve.bloom:10", "-o", cls.filter,
                f"--input={cls.rows}")
 
     def looking(self):
         """Commands that write nothing but what they print."""
-        nowhere = self.directory / "none.socket"
         return {"explain": ["explain", f"--db={self.database}"],
                 "doctor": ["doctor", f"--db={self.database}"],
                 "whatif": ["whatif", f"--db={self.database}"],
@@ -62,28 +54,30 @@ class Commands(Sandbox):
                 "exporter": ["exporter", f"--db={self.database}", "--once"],
                 "completion": ["completion", "bash"],
                 "help": ["--help"],
-                "join": ["join", f"--db={self.database}", f"--remote=unix:{nowhere}", "--insecure",
-                         "--op=count", "--attempts=1"]}
+                "demo": ["demo", f"--keys={self.keys}"]}
+
+    def join(self):
+        """Has nothing to say without a server."""
+        return ["join", f"--db={self.database}", f"--remote=unix:{self.directory / 'none.socket'}",
+                "--insecure", "--op=count", "--attempts=1"]
 
     def writing(self, directory):
         """Commands that make something, and what they make."""
-        return {"load": (["load", f"--db={directory}/new", "--spec=rocksieve.ribbon:10",
-                          f"--input={self.rows}"], directory / "new"),
-                "demo": (["demo", f"--keys={self.keys}", f"--db-dir={directory}/demo"],
-                         directory / "demo"),
-                "whatif": (["whatif", f"--db={self.database}", f"--plot={directory}/plot.svg"],
-                           directory / "plot.svg"),
-                "report": (["report", f"--db={self.database}", f"--output={directory}/report.html"],
-                           directory / "report.html"),
-                "filter": (["filter", "build", "--spec=rocksieve.bloom:10",
-                            f"--output={directory}/filter", f"--input={self.many}"],
-                           directory / "filter"),
-                "certs": (["certs", f"--dir={directory}/certs"], directory / "certs")}
+        return {name: (words, directory / made) for name, made, words in (
+            ("load", "new", ["load", f"--db={directory}/new", "--spec=rocksieve.ribbon:10",
+                             f"--input={self.rows}"]),
+            ("demo", "demo", ["demo", f"--keys={self.keys}", f"--db-dir={directory}/demo"]),
+            ("whatif", "plot.svg", ["whatif", f"--db={self.database}", f"--plot={directory}/plot.svg"]),
+            ("report", "report.html", ["report", f"--db={self.database}",
+                                       f"--output={directory}/report.html"]),
+            ("filter", "filter", ["filter", "build", "--spec=rocksieve.bloom:10",
+                                  f"--output={directory}/filter", f"--input={self.many}"]),
+            ("certs", "certs", ["certs", f"--dir={directory}/certs"]))}
 
     def run_hostile(self, arguments, **settings):
         temporary = self.directory / "tmp"
         temporary.mkdir(exist_ok=True)
-        finished = run(ROCKSIEVE, *arguments, variables={"TMPDIR": str(temporary)}, **settings)
+        finished = run(COMMAND, *arguments, variables={"TMPDIR": str(temporary)}, **settings)
         if "while loading shared libraries" in finished.err:
             return finished  # nothing of the command has run
         self.assertIn(finished.code, (0, 1, 2), finished)
@@ -93,15 +87,15 @@ class Commands(Sandbox):
         self.assertEqual([], list(temporary.iterdir()), f"left behind by {finished}")
         return finished
 
-    def test_little_memory(self):
-        demo = ["demo", f"--keys={self.keys}"]
-        for kib in (150_000, 80_000, 65_000, 50_000):
-            for name, arguments in {**self.looking(), "demo": demo}.items():
-                with self.subTest(command=name, kib=kib):
-                    finished = self.run_hostile(arguments,
-                                                before=limit(resource.RLIMIT_AS, kib * 1024))
-                    if kib >= 150_000 and name != "join":
-                        self.assertNotEqual(2, finished.code, finished)
+    def test_little_memory_and_few_file_descriptors(self):
+        for kind, values in ((resource.RLIMIT_AS, (150_000_000, 80_000_000, 65_000_000, 50_000_000)),
+                             (resource.RLIMIT_NOFILE, (32, 8))):
+            for value in values:
+                for name, arguments in {**self.looking(), "join": self.join()}.items():
+                    with self.subTest(command=name, value=value):
+                        finished = self.run_hostile(arguments, before=limit(kind, value))
+                        if value == 150_000_000 and name != "join":
+                            self.assertNotEqual(2, finished.code, finished)
 
     def test_memory_that_runs_out_in_a_write(self):
         """RocksDB, out of whose write an exception came, waits without end where it is closed."""
@@ -109,73 +103,41 @@ class Commands(Sandbox):
         rows = write_lines(self.directory / "rows",
                            [f"key{i:06}\t{'v' * 100}" for i in range(40_000)])
         for kib in range(74_000, 94_000, 4000):
-            before = limit(resource.RLIMIT_AS, kib * 1024)
-            with self.subTest(command="demo", kib=kib):
-                self.run_hostile(["demo", f"--keys={keys}"], before=before)
-            with self.subTest(command="load", kib=kib):
-                self.run_hostile(["load", f"--db={self.directory}/{kib}", f"--input={rows}",
-                                  "--spec=rocksieve.ribbon:10"], before=before)
-
-    def test_few_file_descriptors(self):
-        demo = ["demo", f"--keys={self.keys}"]
-        for count in (32, 8):
-            for name, arguments in {**self.looking(), "demo": demo}.items():
-                with self.subTest(command=name, count=count):
-                    self.run_hostile(arguments, before=limit(resource.RLIMIT_NOFILE, count))
+            for arguments in (["demo", f"--keys={keys}"],
+                              ["load", f"--db={self.directory}/{kib}", f"--input={rows}",
+                               "--spec=rocksieve.ribbon:10"]):
+                with self.subTest(command=arguments[0], kib=kib):
+                    self.run_hostile(arguments, before=limit(resource.RLIMIT_AS, kib * 1024))
 
     def test_nobody_listens(self):
-        for name, arguments in {**self.looking(), "load": self.writing(self.directory)["load"][0],
-                                "demo": ["demo", f"--keys={self.keys}"]}.items():
-            if name == "join":  # has nothing to say without a server
-                continue
-            with self.subTest(command=name, stdout="closed"):
-                finished = self.run_hostile(arguments, before=lambda: os.close(1))
-                self.assertEqual(2, finished.code, finished)
-                self.assertIn("cannot write to the standard output", finished.err)
-            if name == "load":
-                continue
-            with self.subTest(command=name, stdout="full"):
-                finished = self.run_hostile(
-                    arguments, before=lambda: os.dup2(os.open("/dev/full", os.O_WRONLY), 1))
-                self.assertEqual(2, finished.code, finished)
-                self.assertIn("cannot write to the standard output", finished.err)
+        closed, full = lambda: os.close(1), lambda: os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+        for name, arguments in {**self.looking(),
+                                "load": self.writing(self.directory)["load"][0]}.items():
+            for stdout in (closed, full) if name != "load" else (closed,):
+                with self.subTest(command=name, stdout=stdout):
+                    finished = self.run_hostile(arguments, before=stdout)
+                    self.assertEqual(2, finished.code, finished)
+                    self.assertIn("cannot write to the standard output", finished.err)
 
     def test_what_is_printed_goes_into_no_file_of_a_database(self):
-        def close_all():
-            for stream in (0, 1, 2):
-                os.close(stream)
-
         [load_new, made] = self.writing(self.directory)["load"]
-        run(ROCKSIEVE, *load_new, before=close_all)
+        run(COMMAND, *load_new, before=lambda: os.closerange(0, 3))
         for file in made.iterdir():
             self.assertNotIn(b"bytes of filters", file.read_bytes(), file)
             self.assertNotIn(b"rocksieve load:", file.read_bytes(), file)
-        self.assertIn("3,000 keys", run_ok(ROCKSIEVE, "explain", f"--db={made}").out)
+        self.assertIn("3,000 keys", run_ok(COMMAND, "explain", f"--db={made}").out)
 
     def test_a_broken_pipe_ends_it_as_other_programs(self):
-        for name, arguments in {**self.looking(), "demo": ["demo", f"--keys={self.keys}"]}.items():
-            if name == "join":
-                continue
+        for name, arguments in self.looking().items():
             with self.subTest(command=name):
                 reader, writer = os.pipe()
                 os.close(reader)
                 process = subprocess.run(
-                    [ROCKSIEVE, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False,
+                    [COMMAND, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False,
                     timeout=60, env=dict(os.environ, TMPDIR=str(self.directory)))
                 os.close(writer)
                 self.assertIn(process.returncode, (-signal.SIGPIPE, 2), process)
                 self.assertEqual([], list(self.directory.iterdir()))
-
-    def assert_fails_clean(self, name, arguments, made, says, **settings):
-        finished = self.run_hostile(arguments, **settings)
-        self.assertEqual(2, finished.code, finished)
-        self.assertRegex(finished.err, says)
-        if name in ("whatif", "report", "filter", "certs"):
-            self.assertFalse(made.exists(), finished)
-        if name == "load" and made.exists():
-            # Whole, though not all of it.
-            self.assertRegex(finished.err, "--add|more room")
-            run_ok(ROCKSIEVE, "explain", f"--db={made}")
 
     def test_files_that_may_not_grow(self):
         for size in (0, 20_000):
@@ -185,12 +147,18 @@ class Commands(Sandbox):
                 if name in ("whatif", "certs") and size > 1000:
                     continue  # what they write fits
                 with self.subTest(command=name, bytes=size):
-                    self.assert_fails_clean(name, arguments, made, "too large|more room",
-                                            before=limit(resource.RLIMIT_FSIZE, size))
+                    finished = self.run_hostile(arguments, before=limit(resource.RLIMIT_FSIZE, size))
+                    self.assertEqual(2, finished.code, finished)
+                    self.assertRegex(finished.err, "too large|more room")
+                    if name in ("whatif", "report", "filter", "certs"):
+                        self.assertFalse(made.exists(), finished)
+                    if name == "load" and made.exists():
+                        # Whole, though not all of it.
+                        self.assertRegex(finished.err, "--add|more room")
+                        run_ok(COMMAND, "explain", f"--db={made}")
 
     def test_a_full_disk(self):
-        may_mount = run("unshare", "--mount", "true").code == 0
-        if not may_mount:
+        if run("unshare", "--mount", "true").code != 0:
             return  # test_files_that_may_not_grow has the same errors of write()
         disk = self.directory / "disk"
         disk.mkdir()
@@ -199,7 +167,7 @@ class Commands(Sandbox):
                 arguments = [*arguments, "--bits=1..32"]
             with self.subTest(command=name):
                 left_kib = 12 if name == "certs" else 40
-                finished = run(*on_full_disk(disk, left_kib), ROCKSIEVE, *arguments)
+                finished = run(*on_full_disk(disk, left_kib), COMMAND, *arguments)
                 self.assertNotIn("terminate called", finished.err)
                 if name in ("whatif", "report") and finished.code == 0:
                     continue  # a small picture or page fits
@@ -217,16 +185,16 @@ class Commands(Sandbox):
                      "--inh-caps=-all"]
         for name, (arguments, made) in self.writing(closed).items():
             with self.subTest(command=name):
-                finished = run(*bound, ROCKSIEVE, *arguments)
+                finished = run(*bound, COMMAND, *arguments)
                 self.assertEqual(2, finished.code, finished)
                 self.assertIn("Permission denied", finished.err)
                 self.assertFalse(made.exists())
 
 
-class Stopped(JoinSandbox):
-    """SIGSTOP: a process that neither answers nor ends."""
+class Joins(JoinSandbox):
+    """Peers that are stopped and neither answer nor end; where the result goes, and the time of day."""
 
-    KEYS = 2000
+    KEYS = 20000
 
     def test_a_stopped_server_is_given_up(self):
         server = self.serve()
@@ -248,28 +216,14 @@ class Stopped(JoinSandbox):
             time.sleep(0.2)  # a slow link, so that the join lasts
 
         relay = self.relay(server, StepRelay, slowly)
-        client = subprocess.Popen(
-            self.join_command([relay.port], "symmetric", "--range-keys=50"),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(client.wait)
-        self.addCleanup(client.kill)
+        client = self.spawn(*self.join_command([relay.port], "symmetric", "--range-keys=50"),
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.assertTrue(has_session.wait(60))
         busy = self.join([server.port], "count", "--attempts=1")
         self.assertEqual(2, busy.code, busy)
         self.assertIn("sessions: try again", busy.err)
         client.send_signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 40
-        while time.monotonic() < deadline:
-            again = self.join([server.port], "count", "--attempts=1")
-            if again.code == 0:
-                break
-        self.assertEqual(0, again.code, again)
-
-
-class Outside(JoinSandbox):
-    """Of joins: where the result goes, and the time of day."""
-
-    KEYS = 20000
+        wait_for(lambda: self.join([server.port], "count", "--attempts=1").code == 0, 40)
 
     def test_a_result_that_the_disk_has_no_room_for(self):
         if run("unshare", "--mount", "true").code != 0:
@@ -287,11 +241,8 @@ class Outside(JoinSandbox):
 
     def test_a_clock_that_jumps(self):
         jumping = BUILD / "lib" / "libjumping_clock.so"
-        days, deadline = set(), time.monotonic() + 60
-        while len(days) < 2:  # it does
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
-            days.add(run_ok("date", "+%D", preload=(jumping,)).out)
+        day = run_ok("date", "+%D", preload=(jumping,)).out
+        wait_for(lambda: run_ok("date", "+%D", preload=(jumping,)).out != day, 60)  # it does
         server = self.serve(env=dict(os.environ, LD_PRELOAD=preloadable(jumping)))
         relay = self.relay(server)
         relay.bytes_per_second = 30_000  # for some seconds
@@ -315,7 +266,7 @@ class Outside(JoinSandbox):
                           ["doctor", f"--db={self.class_directory / 'left'}"],
                           ["demo", f"--keys={few}"]):
             with self.subTest(command=arguments[0]):
-                finished = run(ROCKSIEVE, *arguments, preload=(jumping,))
+                finished = run(COMMAND, *arguments, preload=(jumping,))
                 self.assertIn(finished.code, (0, 1), finished)
 
 

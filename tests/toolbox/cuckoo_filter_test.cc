@@ -238,7 +238,7 @@ TEST(CuckooFilter, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(CuckooFilterOptions::ForKeys(UINT64_MAX, 0.1), std::invalid_argument);
 }
 
-// The example of docs/formats/toolbox.md, which tests/python/toolbox decodes.
+// The example of docs/formats/toolbox.md, which tests/python/toolbox_format.py decodes.
 TEST(CuckooFilter, HasTheDocumentedBytes) {
   CuckooFilter filter(Options(3, 7, 5));
   for (const char* key : {"apple", "pear", "apple", "plum"}) ASSERT_TRUE(filter.Add(key));
@@ -248,7 +248,7 @@ TEST(CuckooFilter, HasTheDocumentedBytes) {
       "5a02c8f1bc1c");
 }
 
-// tests/python/toolbox knows what must be in these, wherever it stands.
+// tests/python/toolbox_test.py knows what must be in these, wherever it stands.
 TEST(CuckooFilter, HasTheGoldenBytes) {
   for (const auto& [name, options] : {std::pair("cuckoo_full_11_bits", Options(10, 11, 1)),
                                       std::pair("cuckoo_wide", Options(13, 32, 2))}) {
