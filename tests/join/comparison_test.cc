@@ -201,31 +201,6 @@ TEST(Comparisons, AnyFlippedBitIsFound) {
   }
 }
 
-// Bytes changed under a right check: an error, or a repeated range; which rows differ, and which do
-// not, is right wherever both sides agree that they are done.
-TEST(Comparisons, ChangedBytesUnderARightCheckAreHarmless) {
-  const SidesOfRows sides = RandomRows(800, 60, 30, 30, 13);
-  std::mt19937_64 random(14);
-  Settings settings = Comparing(Comparison::kKeys);
-  const Result expected = ExpectedDifferences(sides.here, sides.there, Comparison::kKeys);
-  const uint64_t messages = Compare(sides.here, sides.there, settings).piped.messages;
-  uint64_t right = 0, repeated = 0;
-  for (uint64_t i = 0; i < 60 * messages; i++) {
-    bool is_step = false;
-    settings.tamper = [&](uint64_t n, bool, std::string* message) {
-      if (n == i / 60) is_step = ChangeUnderCheck(message, &random);
-      return true;
-    };
-    const Joined joined = Compare(sides.here, sides.there, settings);
-    if (!joined.piped.status.ok() || !is_step) continue;
-    EXPECT_TRUE(joined.sorted == expected);
-    right++;
-    repeated += joined.statistics.repeated_ranges;
-  }
-  EXPECT_GT(right, 0u);
-  EXPECT_GT(repeated, 0u);
-}
-
 // As after a stream that broke at any message: another session goes on where the last finished range
 // ended, and no row is lost or comes twice, though its two versions lie on either side of any bound.
 TEST(Comparisons, GoOnInAnotherSession) {
@@ -299,7 +274,6 @@ struct ValuesCase {
   uint64_t seed = 1;
   bool differ = false;
   int most_round_trips = 4;
-  uint64_t memory_bytes = UINT64_MAX;
   TamperPart tamper;
 };
 
@@ -310,7 +284,6 @@ struct ValuesOutcome : ExchangeOutcome {
 };
 
 ValuesOutcome CompareValues(const ValuesCase& values) {
-  std::deque<MemoryAccount> memories;
   std::deque<ValueComparison> sides;  // which are not moved
   for (const int side : {0, 1}) {
     std::mt19937_64 random(values.seed);
@@ -328,8 +301,6 @@ ValuesOutcome CompareValues(const ValuesCase& values) {
     options.salt = kValuesSalt + values.seed;
     options.is_client = side == 0;
     options.planner.most_round_trips = values.most_round_trips;
-    memories.emplace_back(values.memory_bytes);
-    options.memory = &memories.back();
     sides.emplace_back(std::move(matched), std::move(digests), options, values.differ);
   }
   ValuesOutcome outcome;
@@ -455,15 +426,6 @@ TEST(ValueComparison, DamageIsSeen) {
   }
   EXPECT_GT(right, 0);
   EXPECT_GT(refused, 0);
-}
-
-TEST(ValueComparison, StaysWithinItsMemory) {
-  ValuesCase values = RandomValues(10000, 1000, 9);
-  values.memory_bytes = 10000 * 100;
-  const ValuesOutcome outcome = CompareValues(values);
-  if (outcome.status.ok()) ExpectRight(values, outcome);
-  values.memory_bytes = 10000 * 30;
-  EXPECT_TRUE(absl::IsResourceExhausted(CompareValues(values).status));
 }
 
 }  // namespace

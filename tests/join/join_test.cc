@@ -333,15 +333,36 @@ PlannedStep PlanAt(double bits_per_cpu_ns, const RangeEstimate& estimate) {
   return CheapestStep(estimate, {/*is_client=*/true, /*turns_left=*/8}, /*begun=*/{}, options);
 }
 
-TEST(Planner, SendsLittleWhereBytesAreWhatCounts) {
-  const double least_bits = PlannerOptions().weights.bits_per_cpu_ns;
-  const PlannedStep nothing_in_common = PlanAt(least_bits, Sides(1e6, 0));
-  EXPECT_GT(nothing_in_common.filter_width, 0);
-  EXPECT_LT(nothing_in_common.bits(), 3.3e6);
-  const PlannedStep most_in_common = PlanAt(least_bits, Sides(1e6, 0.98));
-  EXPECT_EQ(most_in_common.filter_width, 0);
-  EXPECT_EQ(most_in_common.ending, Part::kSketch);
-  EXPECT_LT(most_in_common.bits(), 1e6);
+TEST(Planner, ChoosesByWhatComputingIsWorth) {
+  const double bytes_alone = PlannerOptions().weights.bits_per_cpu_ns;
+  const double link = PriceOfLink(/*bytes_per_second=*/12.5e6, /*threads=*/2);
+  const struct {
+    double price, keys, overlap;
+    bool filter, sketch;
+    double least_bits_per_key, most_bits_per_key;
+  } kPlans[] = {
+      // Where bytes are what counts. A filter before a sketch lets it do without half of the
+      // differences, and without a margin for an estimate; where few keys differ it costs more.
+      {bytes_alone, 1e6, 0, true, false, 0, 3.3},
+      {bytes_alone, 1e6, 0.8, true, false, 0, 9},
+      {bytes_alone, 1e6, 0.86, true, false, 0, 9},
+      {bytes_alone, 1e6, 0.9, false, true, 0, 9},
+      {bytes_alone, 1e6, 0.95, false, true, 0, 9},
+      {bytes_alone, 1e6, 0.98, false, true, 0, 1},
+      // Filters go both ways at once on a link that carries both: a sketch, which saves half of the
+      // bits and takes twice the time, is not quicker; symbols alone are one direction's burden.
+      {link, 125'000, 0.9, true, false, 7, 99},
+      {link, 125'000, 0.98, true, false, 0, 5}};
+  for (const auto& plan : kPlans) {
+    const PlannedStep step = PlanAt(plan.price, Sides(plan.keys, plan.overlap));
+    SCOPED_TRACE(testing::Message() << plan.price << ", " << plan.overlap);
+    EXPECT_EQ(step.filter_width > 0, plan.filter);
+    if (plan.sketch || plan.price == link) {
+      EXPECT_EQ(step.ending == Part::kSketch, plan.sketch);
+    }
+    EXPECT_GT(step.bits(), plan.least_bits_per_key * plan.keys);
+    EXPECT_LT(step.bits(), plan.most_bits_per_key * plan.keys);
+  }
 }
 
 // What computing is worth more never has less sent.
@@ -355,30 +376,6 @@ TEST(Planner, SendsMoreOnFasterLinks) {
         last_bits = bits;
       }
     }
-  }
-}
-
-// Filters go both ways at once on a link that carries both: a sketch, which saves half of the bits
-// and takes twice the time, is not quicker.
-TEST(Planner, FiltersAreForLinksThatAreNotWaitedFor) {
-  const PlannedStep step =
-      PlanAt(PriceOfLink(/*bytes_per_second=*/12.5e6, /*threads=*/2), Sides(125'000, 0.9));
-  EXPECT_GT(step.filter_width, 0);
-  EXPECT_NE(step.ending, Part::kSketch);
-  EXPECT_GT(step.bits(), 7 * 125'000);
-}
-
-// A filter before a sketch lets it do without half of the differences, and without a margin for an
-// estimate; where few keys differ it costs more than that.
-TEST(Planner, PutsFiltersBeforeSketchesWhereTheySave) {
-  const double bytes_alone = PlannerOptions().weights.bits_per_cpu_ns;
-  for (const double overlap : {0.8, 0.84, 0.86}) {
-    EXPECT_GT(PlanAt(bytes_alone, Sides(1e6, overlap)).filter_width, 0) << overlap;
-  }
-  for (const double overlap : {0.9, 0.91, 0.92, 0.95, 0.99}) {
-    const PlannedStep step = PlanAt(bytes_alone, Sides(1e6, overlap));
-    EXPECT_EQ(step.filter_width, 0) << overlap;
-    EXPECT_EQ(step.ending, Part::kSketch) << overlap;
   }
 }
 
@@ -396,16 +393,6 @@ TEST(Planner, KnowsTheSizeOfSketches) {
       }
     }
   }
-}
-
-// Kernels make parts of a join cheaper; where bytes alone count, plans do not depend on them.
-// A filter and symbols are cheapest at no price there, but the quickest: symbols alone are one
-// direction's burden, and one side's.
-TEST(Planner, BalancesDirectionsAndSides) {
-  const PlannedStep step =
-      PlanAt(PriceOfLink(/*bytes_per_second=*/12.5e6, /*threads=*/2), Sides(125'000, 0.98));
-  EXPECT_GT(step.filter_width, 0);
-  EXPECT_LT(step.bits(), 5 * 125'000);
 }
 
 // Whatever computing is worth. Lists are the shortest way there is.

@@ -19,7 +19,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/format/byte_io.h"
-#include "lib/hash/key_hash.h"
 #include "lib/join/matching/matching.h"
 #include "lib/join/rows/key_list.h"
 #include "lib/join/session/client_session.h"
@@ -186,15 +185,6 @@ inline Tamper FlipBit(uint64_t number, uint64_t where) {
 }
 inline Tamper StopAt(uint64_t number) {
   return [number](uint64_t n, bool, std::string*) { return n != number; };
-}
-// Changes a bit under a check that is right then; whether it is a step.
-inline bool ChangeUnderCheck(std::string* message, std::mt19937_64* random) {
-  constexpr size_t kCheckBytes = 4;
-  const absl::StatusOr<Message> decoded = Decode(*message);
-  message->resize(message->size() - kCheckBytes);
-  (*message)[(*random)() % message->size()] ^= static_cast<char>(1 << (*random)() % 8);
-  ByteWriter(message).U32(static_cast<uint32_t>(HashKey(*message, 0)));
-  return decoded.ok() && std::holds_alternative<Step>(*decoded);
 }
 // Changes messages of one kind, whose check is right then.
 template <typename Kind>
