@@ -12,7 +12,7 @@ import tarfile
 import unittest
 
 from environment import (BUILD, COMMAND, HAS_JOIN, PLUGIN, ROOT, SEED, Sandbox, document,
-                         lines_on_terminal, pairs_of_scan, run, run_ok, thorough)
+                         pairs_of_scan, run, run_ok, thorough)
 from programs import table_properties
 
 sys.path.insert(0, str(ROOT / "tests" / "python"))
@@ -92,27 +92,6 @@ class Contents(Loading):
         # kTwoLevelIndexSearch, as 32 little-endian bits.
         self.assertEqual("0x02000000", table_properties(self.tables()[0])[
             "rocksdb.block.based.table.index.type"])
-
-    def test_every_kind_of_spec(self):
-        for spec in ("none", "bloomfilter:10:false", "ribbonfilter:10", "rocksieve.ribbon:10",
-                     "rocksieve.cuckoo:1%"):
-            with self.subTest(spec=spec):
-                self.database = self.directory / spec.replace(":", "_")
-                report = self.load(spec=spec, stdin="a\nb\n")
-                self.assertEqual(spec != "none", report["filter_bytes"] > 0)
-
-    def test_on_a_terminal_lines_fit_and_say_how_far_it_is(self):
-        rows = self.directory / "rows"
-        rows.write_text("".join(f"key{i:08}\t{'v' * 50}\n" for i in range(400_000)))
-        for columns in (40, 80, 200):
-            with self.subTest(columns=columns):
-                self.database = self.directory / str(columns)
-                lines = lines_on_terminal(columns, COMMAND, *self.words("--compact", source=rows))
-                self.assertLess(max(map(len, lines)), columns)
-                self.assertRegex("\n".join(lines), r"(?m)^rocksieve load: loading +\d+ %")
-                self.assertEqual("", lines[-1])
-                if columns > 40:
-                    self.assertRegex("\n".join(lines), r" % +\d+(\.\d)? MB")
 
 
 class Refusing(Loading):

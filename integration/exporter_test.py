@@ -234,13 +234,6 @@ class Serving(Exporting):
             process.send_signal(number)
             self.assertEqual(0, process.wait(timeout=20))
 
-    @thorough
-    def test_both_outlets_at_once(self):
-        file = self.directory / "both.prom"
-        self.looked(self.start(self.load(), flags=[OFTEN, f"--textfile={file}"]))
-        wait_for(lambda: "rocksieve_db_up" in file.read_text(), 30, "the file")
-        self.assertEqual("", lint(file.read_text()))
-
     def test_the_process_that_has_the_database_open_is_looked_into(self):
         bench = Database(self.directory, keys=100_000_000)
         self.spawn(*bench.command("fillrandom", options_text("rocksieve.bloom:10"),

@@ -61,31 +61,22 @@ class Report:
         # [("readrandom", 12614, 20000), ...] in the order in which they ran.
         self.found = [(name, int(found), int(asked)) for name, found, asked in re.findall(
             r"^(\w+)\s+:.*\((\d+) of (\d+) found\)", finished.out, re.MULTILINE)]
-        self._tickers = {name: int(count) for name, count in re.findall(
+        tickers = {name: int(count) for name, count in re.findall(
             r"^rocksdb\.(\S+) COUNT : (\d+)$", finished.out, re.MULTILINE)}
-        self.ticker = self._tickers.__getitem__
-        bloom = {name: self._tickers.get(f"bloom.filter.{name}", 0)
-                 for name in ("useful", "full.positive", "full.true.positive")}
+        self.ticker = tickers.__getitem__
         # Positive: checks that did not rule the key out.
-        self.useful, self.positive, self.true_positive = bloom.values()
-        self.prefix_useful = self._prefixes("useful", "filtered")
-        # Prefixes that filters did not rule out.
-        self.prefix_passed = self._prefixes("checked", "filter.match") - self._tickers.get(
-            "bloom.filter.prefix.useful", 0)
-
-    def _prefixes(self, of_keys, of_iterators):
-        # Iterators count in tickers of their own from RocksDB 8.3 on.
-        return sum(self._tickers.get(name, 0) for name in (
-            f"bloom.filter.prefix.{of_keys}",
-            *(f"{level}.level.seek.{of_iterators}" for level in ("last", "non.last"))))
+        self.useful, self.positive, self.true_positive = (
+            tickers.get(f"bloom.filter.{name}", 0)
+            for name in ("useful", "full.positive", "full.true.positive"))
 
 
 class Database:
     """A database below `directory` that db_bench fills and reads, always with the same seeds: runs
     of the same benchmarks write, and ask for, the same keys, whatever the filter."""
 
-    def __init__(self, directory, *flags, keys=KEYS):
+    def __init__(self, directory, *flags, keys=KEYS, program="db_bench"):
         self.path = pathlib.Path(directory) / "db"
+        self._program = program
         self._options_file = pathlib.Path(directory) / "OPTIONS"
         self._flags = flags
         self.keys = keys
@@ -94,7 +85,7 @@ class Database:
         self._options_file.write_text(options)
         # With the seed of the writer, a reader would ask for just the keys that were written.
         seed = SEED + 1000 if existing else SEED
-        return ["db_bench", f"--db={self.path}", f"--options_file={self._options_file}",
+        return [self._program, f"--db={self.path}", f"--options_file={self._options_file}",
                 f"--benchmarks={benchmarks}", f"--use_existing_db={str(existing).lower()}",
                 f"--num={self.keys}", f"--reads={READS}", f"--seed={seed}", "--batch_size=32",
                 "--multiread_batched", "--statistics", *self._flags, *flags]

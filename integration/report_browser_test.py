@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of `rocksieve report` in a headless Chromium: nothing in its console, nothing fetched, no
-wider than the screen, light and dark, narrow and printed. The pictures were looked at once; what
-they consist of is compared ever after (and in report_test.py). ROCKSIEVE_PICTURES=DIRECTORY keeps
-them, to be looked at again."""
+"""The page of `rocksieve report` in a headless Chromium: nothing in its console, no wider than the
+screen, light and dark, narrow and printed. The pictures were looked at once; what they consist of is
+compared ever after (and in report_test.py). ROCKSIEVE_PICTURES=DIRECTORY keeps them, to be looked at
+again."""
 
-import base64
-import fcntl
+import html
 import json
 import os
 import pathlib
 import re
-import select
 import shutil
-import signal
-import time
 import unittest
 
-from environment import BUILT_IN, COMMAND, SMALL, Sandbox, document, load, run
+from environment import BUILT_IN, COMMAND, SMALL, Sandbox, document, load, run, run_ok
 from report_test import keys
 
-# The first is a Debian package of its own, a third as large as the other.
-PROGRAM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
-SECONDS = 60  # for an answer
+PROGRAM = shutil.which("chromium-headless-shell")
 WIDTHS = (320, 360, 768, 1200)
 # Between two colours, 21 if they are black and white (WCAG 2, relative luminance).
 CONTRAST = """
@@ -51,109 +45,6 @@ DRAWN = """
 BOXES = "[...document.querySelectorAll('%s')].map(e => e.getBoundingClientRect().toJSON())"
 
 
-class Browser:
-    """Chromium, which shows a page and tells what is in it, by its DevTools protocol
-    (https://chromedevtools.github.io/devtools-protocol/) over a pipe: nothing listens, and no library
-    is needed."""
-
-    def __init__(self, profile):
-        self._log = profile / "log"
-
-        def above(descriptor):
-            """The same beyond the numbers that the browser is to have its descriptors by."""
-            higher = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
-            os.close(descriptor)
-            return higher
-
-        to_read, self._to = map(above, os.pipe())
-        self._from, to_write = map(above, os.pipe())
-        log = above(os.open(self._log, os.O_CREAT | os.O_WRONLY, 0o600))
-        # As root, and in containers, it has no sandbox and little shared memory.
-        words = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                 "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
-                 f"--user-data-dir={profile}/profile", "about:blank"]
-        self._process = os.posix_spawn(
-            PROGRAM, words, dict(os.environ, HOME=str(profile)), setsid=True,
-            file_actions=[(os.POSIX_SPAWN_DUP2, to_read, 3), (os.POSIX_SPAWN_DUP2, to_write, 4),
-                          (os.POSIX_SPAWN_DUP2, log, 1), (os.POSIX_SPAWN_DUP2, log, 2)])
-        for descriptor in (to_read, to_write, log):
-            os.close(descriptor)
-        self._number, self._buffer, self._events, self._session = 0, b"", [], None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(domain + ".enable")
-
-    def end(self):
-        os.killpg(self._process, signal.SIGKILL)  # its own group: what it started goes with it
-        os.waitpid(self._process, 0)
-        time.sleep(1)  # the last of its processes may write yet
-
-    def _receive(self):
-        end = time.monotonic() + SECONDS
-        while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._from], [], [], max(0, end - time.monotonic()))
-            some = os.read(self._from, 1 << 20) if ready else b""
-            if not some:
-                raise AssertionError(f"{PROGRAM} says nothing: "
-                                     f"{self._log.read_text(errors='replace')[-2000:]}")
-            self._buffer += some
-        message, _, self._buffer = self._buffer.partition(b"\0")
-        return json.loads(message)
-
-    def call(self, method, **parameters):
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters}
-        if self._session:
-            message["sessionId"] = self._session
-        with open(self._to, "wb", closefd=False) as pipe:
-            pipe.write(json.dumps(message).encode() + b"\0")
-        while (answer := self._receive()).get("id") != self._number:
-            self._events.append(answer)
-        if "error" in answer:
-            raise AssertionError(f"{method}: {answer['error']}")
-        return answer["result"]
-
-    def parameters_of(self, *methods):
-        """Of the events of such names since the page was shown."""
-        return [event["params"] for event in self._events if event.get("method") in methods]
-
-    def resize(self, width, height):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=width < 600)
-
-    def media(self, kind, dark):
-        self.call("Emulation.setEmulatedMedia", media=kind, features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-
-    def show(self, page, width=1200, height=900, dark=False):
-        """Goes there, and waits until all of it is there. Forgets the events before."""
-        self.resize(width, height)
-        self.media("", dark)
-        self._events.clear()
-        self.call("Page.navigate", url=pathlib.Path(page).resolve().as_uri())
-        while not self.parameters_of("Page.loadEventFired"):
-            self._events.append(self._receive())
-
-    def ask(self, expression):
-        """What JavaScript makes of it in the page; a page's policy does not bind the debugger."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        if "exceptionDetails" in answer:
-            raise AssertionError(f"{expression}: {answer['exceptionDetails']}")
-        return answer["result"].get("value")
-
-    def screenshot(self, path):
-        """All of the page, as a PNG file. It is as high as the page afterwards: what is out of sight
-        may not be drawn."""
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        self.resize(int(size["width"]), int(size["height"]))
-        picture = self.call("Page.captureScreenshot", format="png")
-        pathlib.Path(path).write_bytes(base64.b64decode(picture["data"]))
-
-    def pdf(self):
-        return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
-
-
 def join_document():
     """Of a join, with long names and numbers."""
     bytes_by_part = {"planning_bytes": 1000, "filter_bytes": 20000, "verification_bytes": 3000,
@@ -172,7 +63,7 @@ def join_document():
          "received": bytes_by_part, "range_reports": [ranges] * 60, **counts}]}
 
 
-@unittest.skipUnless(PROGRAM, "there is no chromium-headless-shell, and no chromium")
+@unittest.skipUnless(PROGRAM, "there is no chromium-headless-shell")
 class ReportInBrowser(Sandbox):
     @classmethod
     def setUpClass(cls):
@@ -188,75 +79,79 @@ class ReportInBrowser(Sandbox):
         finished = run(COMMAND, "report", f"--db={cls.database}", f"--output={cls.page}",
                        f"--join={path}", "--spec=rocksieve.auto:10")
         assert finished.code == 1, finished  # a column family has no filters
-        cls.browser = Browser(cls.class_directory)
-        cls.addClassCleanup(cls.browser.end)
 
-    def show(self, **settings):
-        self.browser.show(self.page, **settings)
-        self.assertEqual([], self.browser.parameters_of(
-            "Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"))
-        self.assertEqual([self.page.as_uri()], [
-            asked["request"]["url"] for asked in
-            self.browser.parameters_of("Network.requestWillBeSent")])
-        keep = os.environ.get("ROCKSIEVE_PICTURES")
-        if keep:
-            words = "-".join(f"{name}-{value}" for name, value in settings.items())
-            self.browser.screenshot(pathlib.Path(keep) / f"report-{words or 'light'}.png")
+    def chromium(self, page, *flags, width=1200, height=900, dark=False):
+        # As root, and in containers, it has no sandbox and little shared memory.
+        return run_ok(PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                      "--disable-dev-shm-usage", "--no-first-run", "--enable-logging=stderr",
+                      f"--user-data-dir={self.class_directory}/profile", f"--window-size={width},{height}",
+                      f"--blink-settings=preferredColorScheme={0 if dark else 1}", *flags, page.as_uri())
+
+    def ask(self, expression, printed=False, **window):
+        """What JavaScript makes of it in a copy of the page that allows scripts."""
+        text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", self.page.read_text())
+        if printed:
+            text = text.replace("@media print", "@media all").replace("@media screen and", "@media print and")
+        script = ("addEventListener('load', () => "
+                  f"document.body.replaceChildren(JSON.stringify({expression})))")
+        copy = self.directory / "copy.html"
+        copy.write_text(text.replace("</body>", f"<script>{script}</script></body>"))
+        out = self.chromium(copy, "--dump-dom", **window).out
+        return json.loads(html.unescape(re.search("(?s)<body>(.*?)</body>", out)[1]))
 
     def test_its_text_is_there(self):
-        self.show()
-        text = self.browser.ask("document.body.innerText")
+        text, title = self.ask("[document.body.innerText, document.title]")
         for words in ("Filters of ", "Findings", "no-policy", "Column family default",
                       "Column family <script>alert(1)</script>&amp;", "The tree",
                       "Recommended: rocksieve.", "Join: intersection", "40,000 B sent",
                       "10 ranges more", "needs no network"):
             self.assertIn(words, text)
-        self.assertEqual("Filters of " + str(self.database), self.browser.ask("document.title"))
+        self.assertEqual("Filters of " + str(self.database), title)
         # Tables and pictures speak.
-        named = self.browser.ask("[...document.querySelectorAll('svg[role=img]')].map(picture => "
-                                 "picture.getAttribute('aria-labelledby').split(' ').map(name => "
-                                 "document.getElementById(name).textContent))")
+        named = self.ask("[...document.querySelectorAll('svg[role=img]')].map(picture => "
+                         "picture.getAttribute('aria-labelledby').split(' ').map(name => "
+                         "document.getElementById(name).textContent))")
         self.assertTrue(named and all(title and text for title, text in named))
-        self.assertEqual(0, self.browser.ask(
+        self.assertEqual(0, self.ask(
             "[...document.querySelectorAll('table')].filter(t => !t.caption.textContent).length"))
+        keep = pathlib.Path(os.environ.get("ROCKSIEVE_PICTURES") or self.directory)
+        for width, dark in ((1200, False), (1200, True), (360, False)):
+            height = self.ask("document.documentElement.scrollHeight", width=width)
+            shown = self.chromium(self.page, f"--screenshot={keep}/report-{width}{'-dark' * dark}.png",
+                                  width=width, height=height, dark=dark)
+            self.assertNotIn("CONSOLE", shown.err)
 
     def test_nothing_is_wider_than_the_screen(self):
         for width in WIDTHS:
-            self.show(width=width)
-            self.assertEqual(width, self.browser.ask("document.documentElement.scrollWidth"))
-            for box in self.browser.ask(BOXES % "h1, h2, h3, p, li, figure, .scroll, table.bars"):
+            boxes, widest, narrow, wide, page = self.ask("[%s, %s, %s, %s, %s]" % (
+                BOXES % "h1, h2, h3, p, li, figure, .scroll, table.bars",
+                "Math.max(...[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth))",
+                BOXES % ".on-narrow text", BOXES % ".on-wide svg",
+                "document.documentElement.scrollWidth"), width=width)
+            self.assertEqual(width, page)
+            for box in boxes:
                 self.assertGreaterEqual(box["left"], -2)  # of headings for the ear alone
                 self.assertLessEqual(box["right"], width + 0.5, box)
             # Tables scroll by themselves.
-            widest = self.browser.ask(
-                "Math.max(...[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth))")
             self.assertTrue(widest > width - 50 or width >= 1200, widest)
             if width == 360:  # letters can be read on a telephone
-                for box in self.browser.ask(BOXES % ".on-narrow text"):
-                    self.assertGreater(box["height"], 10, box)
-                for box in self.browser.ask(BOXES % ".on-wide svg"):
-                    self.assertEqual(0, box["width"])
+                self.assertGreater(min(box["height"] for box in narrow), 10)
+                self.assertEqual({0}, {box["width"] for box in wide})
 
     def test_it_is_light_or_dark_as_asked(self):
-        papers, drawn = {}, {}
-        for dark in (False, True):
-            self.show(dark=dark)
-            colour = self.browser.ask("getComputedStyle(document.body).backgroundColor")
-            papers[dark] = sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
-            self.assertGreater(self.browser.ask(CONTRAST), 4.5)
-            drawn[dark] = self.browser.ask(DRAWN)
-        self.assertGreater(papers[False], 230)
-        self.assertLess(papers[True], 40)
-        places = [[parts[:3] for parts in drawn[dark]] for dark in drawn]
-        self.assertEqual(*places)
-        self.assertNotEqual(drawn[False], drawn[True])
+        light, dark = (self.ask("[getComputedStyle(document.body).backgroundColor, %s, %s]" %
+                                (CONTRAST, DRAWN), dark=dark) for dark in (False, True))
+        for (colour, contrast, _), least, most in ((light, 230, 255), (dark, 0, 40)):
+            self.assertTrue(least < sum(map(int, re.findall(r"\d+", colour)[:3])) / 3 <= most, colour)
+            self.assertGreater(contrast, 4.5)
+        self.assertEqual([parts[:3] for parts in light[2]], [parts[:3] for parts in dark[2]])
+        self.assertNotEqual(light[2], dark[2])
 
     def test_pictures_consist_of_what_they_show(self):
-        self.show()
         [explained] = document("explain", f"--db={self.database}", "--column-family=default")[
             "column_families"]
         # Files in their levels, as wide as their keys, and the filters in them as high as bits.
-        levels = self.browser.ask("""
+        levels = self.ask("""
             [...document.querySelector('figure.tree').querySelectorAll('.level svg')].map(strip =>
               [...strip.querySelectorAll('g')].map(cell => [...cell.querySelectorAll('rect')].map(
                   part => part.getBoundingClientRect().toJSON())))
@@ -278,7 +173,7 @@ class ReportInBrowser(Sandbox):
             lefts = [box["left"] for box, _ in cells]
             self.assertEqual(sorted(lefts), lefts)
         # Curves fall to the right, in five colours.
-        lines = self.browser.ask(
+        lines = self.ask(
             "[...document.querySelector('.on-wide').querySelectorAll('polyline')].map(line => "
             "[getComputedStyle(line).stroke, [...line.points].map(point => [point.x, point.y])])")
         self.assertEqual(5, len({colour for colour, _ in lines}))
@@ -287,20 +182,17 @@ class ReportInBrowser(Sandbox):
             self.assertGreater(points[-1][1], points[0][1])
 
     def test_it_prints(self):
-        self.show(dark=True)
-        pdf = self.browser.pdf()
+        path = pathlib.Path(os.environ.get("ROCKSIEVE_PICTURES") or self.directory) / "report.pdf"
+        self.chromium(self.page, f"--print-to-pdf={path}", dark=True)
+        pdf = path.read_bytes()
         self.assertTrue(pdf.startswith(b"%PDF-"))
         pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
         self.assertTrue(3 <= pages <= 20, pages)
-        keep = os.environ.get("ROCKSIEVE_PICTURES")
-        if keep:
-            (pathlib.Path(keep) / "report.pdf").write_bytes(pdf)
         # On white paper, and no table is cut off: A4 with its margins has 688 pixels.
-        self.browser.media("print", dark=True)
-        self.browser.resize(688, 900)
-        self.assertEqual("rgb(255, 255, 255)",
-                         self.browser.ask("getComputedStyle(document.body).backgroundColor"))
-        self.assertEqual([], [box for box in self.browser.ask(BOXES % "table") if box["right"] > 690])
+        paper, tables = self.ask("[getComputedStyle(document.body).backgroundColor, %s]" %
+                                 (BOXES % "table"), printed=True, width=688, dark=True)
+        self.assertEqual("rgb(255, 255, 255)", paper)
+        self.assertEqual([], [box for box in tables if box["right"] > 690])
 
 
 if __name__ == "__main__":

@@ -8,37 +8,36 @@ import random
 import re
 import unittest
 
-from environment import PLUGIN, SEED, Sandbox, document, pairs_of_scan, run, run_ok, thorough
+from environment import PLUGIN, SEED, Sandbox, document, pairs_of_scan, run, run_ok
 from programs import (CUTS_TWICE, DECOUPLED, KEYS, PARTITIONED, READS, Database, options_text,
                       table_properties)
 
 # With their bits per key.
 FAMILIES = {"rocksieve.bloom:10": 10, "rocksieve.cuckoo:12.5": 12.5}
 SPECS = [*FAMILIES, "rocksieve.bloom:1%", "rocksieve.bloom:16:salted", "rocksieve.cuckoo:1%"]
-NO_FILTER = "nullptr"
 ALL_READS = "readmissing,readrandom,multireadrandom,seekrandom"
 
 
 class DbBench(Sandbox):
-    def filtered(self, options, *flags):
-        database = Database(self.directory, *flags)
+    def filtered(self, options):
+        database = Database(self.directory)
         database.create(options)
         return database
 
-    def unfiltered(self, *flags, reading=()):
+    def unfiltered(self):
         """What is found in a database without filters."""
-        options = options_text(NO_FILTER)
-        return self.filtered(options, *flags).bench(ALL_READS, options, *reading)
+        options = options_text("nullptr")
+        return self.filtered(options).bench(ALL_READS, options)
 
     def expected_rate(self, database):
         [family] = document("explain", f"--db={database.path}", "--probe-count=1000")["column_families"]
         return family["predicted_false_positive_rate"]
 
-    def assert_false_positives(self, positives, asked, rate, drawn=KEYS, more=0.03):
+    def assert_false_positives(self, positives, asked, rate, more=0.03):
         """With five standard deviations: db_bench draws with replacement from the keys, and all
         questions for one key have one answer, which makes the counts spread wider than a binomial.
         `more` is what the model of the rate leaves out."""
-        slack = 5 * math.sqrt(asked * rate * (1 + asked / drawn)) + more * asked * rate
+        slack = 5 * math.sqrt(asked * rate * (1 + asked / KEYS)) + more * asked * rate
         self.assertAlmostEqual(positives, asked * rate, delta=slack)
 
     def test_full_filters(self):
@@ -77,17 +76,6 @@ class DbBench(Sandbox):
                     # A Bloom filter is a whole number of lines; that of a cuckoo table is random.
                     self.assertAlmostEqual(FAMILIES.get(spec, used), used, delta=0.01 * used)
 
-    @thorough
-    def test_threads_and_filters_that_rocksdb_verifies(self):
-        table = {"detect_filter_construct_corruption": "true", "optimize_filters_for_memory": "true"}
-        reference = self.unfiltered(reading=["--threads=2"])
-        for spec in SPECS:
-            with self.subTest(spec=spec):
-                options = options_text(spec, table=table)
-                report = self.filtered(options).bench(ALL_READS, options, "--threads=2")
-                self.assertEqual(reference.found, report.found)
-                self.assertGreater(report.useful, READS)
-
     def test_partitions(self):
         """Many small filters per file, all from one builder."""
         reference = self.unfiltered()
@@ -113,32 +101,6 @@ class DbBench(Sandbox):
                 self.assertTrue(0.6 * 1024 < bytes_per_block < 1.2 * 1024, bytes_per_block)
                 self.assert_false_positives(report.positive, report.useful + report.positive,
                                             self.expected_rate(database), more=0.3)
-
-    def test_prefixes(self):
-        """Seeks for a prefix that does not exist; of keys that have one each, and, beside whole keys,
-        of ten keys to a prefix, so that the builder is given equal prefixes again and again."""
-        for length, flags in ((8, ()), (9, ("--prefix_size=9", "--keys_per_prefix=10"))):
-            reference = self.unfiltered(*flags)
-            for spec in FAMILIES:
-                with self.subTest(spec=spec, length=length):
-                    options = options_text(
-                        spec, {"prefix_extractor": f"rocksdb.FixedPrefix.{length}"},
-                        {"whole_key_filtering": str(bool(flags)).lower()})
-                    database = self.filtered(options, *flags)
-                    report = database.bench(ALL_READS, options)
-                    self.assertEqual(reference.found, report.found)
-                    if flags:
-                        self.assertGreater(report.useful, 1.5 * READS)
-                    report = database.bench("seekrandom", options,
-                                            *(["--seek_missing_prefix"] if flags else []))
-                    [(_, found, _)] = report.found
-                    self.assertEqual(not flags, found > 0)
-                    missing = report.prefix_useful + report.prefix_passed - found
-                    self.assertGreater(missing, (0.99 if flags else 0.3) * READS)
-                    # A tenth as many prefixes as keys to draw from.
-                    self.assert_false_positives(report.prefix_passed - found, missing,
-                                                self.expected_rate(database),
-                                                drawn=KEYS / 10 if flags else KEYS)
 
     def test_specs_that_cannot_be_honoured(self):
         """db_bench must stop with an error, and not run without filters."""

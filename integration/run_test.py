@@ -16,8 +16,7 @@ from environment import ROOT, Sandbox, lines_on_terminal, load, run, run_ok, tho
 STRESS = ROOT / "tests" / "stress" / "rocksdb"
 sys.path.insert(0, str(STRESS))
 
-from crash_test import CrashTest
-from round import DEFAULT, VERIFIED, Policy
+from crash_test import DEFAULT, VERIFIED, CrashTest, Policy
 from source_tree import PARTS, installed_version
 
 # The functions of the script, without its verbs.

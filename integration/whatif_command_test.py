@@ -122,13 +122,6 @@ class BlockCaches(WhatIf):
         self.assertNotIn("a block cache with high_pri_pool_ratio=1", words)  # as it is already
         self.assertLessEqual(max(map(len, text.splitlines())), 115)
 
-    def test_no_budget_of_bytes_is_advised_where_none_helps(self):
-        database = self.load("fits", self.keys, "--compact", spec="rocksieve.auto:16")
-        advice = self.family("--cache=1GB", database=database)["cache_advice"]
-        self.assertIsNone(advice["spec"])
-        self.assertIn("what is there", advice["reason"])
-        self.assertIn("as small as this block cache", self.family("--cache=800")["cache_advice"]["reason"])
-
 
 class Reports(WhatIf):
     def test_the_document(self):

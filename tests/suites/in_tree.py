@@ -91,48 +91,36 @@ def build_by_make(tree, log):
     return build
 
 
-def run(program, directory, options, benchmarks, *flags):
-    options_file = directory / "options"
-    options_file.write_text(options)
-    command = [program, f"--db={directory / 'db'}", f"--options_file={options_file}",
-               f"--benchmarks={benchmarks}", f"--num={KEYS}", "--statistics", *flags]
-    finished = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                              timeout=1200)
-    if finished.returncode != 0:
-        fail(1, f"db_bench failed: {finished.stdout[-3000:]}{finished.stderr[-3000:]}")
-    return re.sub(r"\r", "\n", finished.stdout)
-
-
-def counted(output, ticker):
-    return int(re.search(rf"^rocksdb\.{re.escape(ticker)} COUNT : (\d+)$", output, re.MULTILINE)[1])
-
-
 def check(program):
-    with tempfile.TemporaryDirectory(prefix="rocksieve-in-tree-") as name:
-        directory = pathlib.Path(name)
+    with tempfile.TemporaryDirectory(prefix="rocksieve-in-tree-") as directory:
+        database = programs.Database(directory, keys=KEYS, program=program)
         options = programs.options_text("rocksieve.ribbon:10")
-        run(program, directory, options, "fillseq,compact", "--use_existing_db=false")
-        written = (directory / "db").glob("OPTIONS-*")
+
+        def bench(benchmarks, **settings):
+            try:
+                return database.bench(benchmarks, options, stock=True, timeout=1200, **settings)
+            except AssertionError as error:
+                fail(1, str(error))
+
+        bench("fillseq,compact", existing=False)
+        written = database.path.glob("OPTIONS-*")
         if not any("filter_policy=rocksieve.ribbon:10" in one.read_text() for one in written):
             fail(1, "the OPTIONS file does not name rocksieve.ribbon:10")
-        tables = list((directory / "db").glob("*.sst"))
-        if not tables:
+        if not database.tables():
             fail(1, "db_bench left no table file")
-        for table in tables:
-            shown = environment.run(environment.BUILD / "bin" / "rocksieve", "inspect", table)
+        for table in database.tables():
+            shown = environment.run(environment.COMMAND, "inspect", table)
             if shown.code != 0 or "ribbon" not in shown.out:
                 fail(1, f"the filter of a table file is not an intact ribbon filter: {shown}")
-        found = run(program, directory, options, "readrandom", "--use_existing_db=true")
-        hits = re.search(r"\((\d+) of (\d+) found\)", found)
-        if hits[1] != hits[2]:
-            fail(1, f"keys were lost: only {hits[1]} of {hits[2]} were found")
-        absent = run(program, directory, options, "readmissing", "--use_existing_db=true")
-        useful = counted(absent, "bloom.filter.useful")
-        passed = counted(absent, "bloom.filter.full.positive")
-        rate = passed / (useful + passed)
-        print(f"in-tree: {hits[2]} of {hits[2]} present keys found; of {useful + passed} questions of "
-              f"absent keys the filters let {passed} pass ({100 * rate:.3f} %)")
-        if useful < KEYS / 2 or rate > MOST_FALSE_POSITIVES:
+        [(_, found, asked)] = bench("readrandom").found
+        if found != asked:
+            fail(1, f"keys were lost: only {found} of {asked} were found")
+        absent = bench("readmissing")
+        questions = absent.useful + absent.positive
+        rate = absent.positive / questions
+        print(f"in-tree: {found} of {asked} present keys found; of {questions} questions of absent keys the "
+              f"filters let {absent.positive} pass ({100 * rate:.3f} %)")
+        if absent.useful < asked / 2 or rate > MOST_FALSE_POSITIVES:
             fail(1, "that is not what rocksieve.ribbon:10 does")
 
 
