@@ -17,7 +17,7 @@
 
 #include "integration/join_support.h"
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_file.h"
 

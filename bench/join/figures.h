@@ -46,7 +46,7 @@ Table MeasureStages(FigureRun* run);
 Table CompareWith(const std::string& other_program, FigureRun* run);
 
 // Prints what parts of a join take with the active kernels, in ranges of FigureSettings::keys keys,
-// as it stands in lib/join/matching/cost_weights.cc, beside what stands there: the least of
+// as it stands in lib/join/matching/cost_model.cc, beside what stands there: the least of
 // FigureSettings::seeds rounds. 1 if some of it is off by more than 30 %, else 0.
 int PrintPrices(FigureRun* run);
 

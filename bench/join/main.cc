@@ -80,7 +80,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--allocations", flags.allocations,
                "how often memory is allocated, and how much at once, and nothing else");
   app.add_flag("--prices", flags.prices,
-               "what parts of a join take, as it stands in lib/join/matching/cost_weights.cc, and "
+               "what parts of a join take, as it stands in lib/join/matching/cost_model.cc, and "
                "nothing else; exit code 1 if it is off. --keys: of a range [125000]");
   app.add_option("--beside", flags.beside,
                  "with --stages: only what both sides took, beside another build of this program")

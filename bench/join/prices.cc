@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nanoseconds of lib/join/matching/cost_weights.cc, measured. `./run bench join --prices`.
+// The nanoseconds of lib/join/matching/cost_model.cc, measured. `./run bench join --prices`.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -11,9 +11,9 @@
 #include "bench/clock.h"
 #include "bench/join/sessions.h"
 #include "lib/cpu/isa.h"
-#include "lib/join/matching/common_estimate.h"
+#include "lib/join/matching/candidates.h"
 #include "lib/join/matching/matching.h"
-#include "lib/join/session/range_keys.h"
+#include "lib/join/session/reconciliation.h"
 #include "lib/memory/page_pool.h"
 #include "support/text.h"
 

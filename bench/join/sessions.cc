@@ -14,7 +14,7 @@
 #include "bench/clock.h"
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash128.h"
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
 #include "lib/transport/frame.h"

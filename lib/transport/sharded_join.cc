@@ -13,7 +13,7 @@
 #include "lib/join/session/absent_rows.h"
 #include "lib/join/session/range_turns.h"
 #include "lib/join/session/shared_ranges.h"
-#include "lib/join/sort/sorted_run.h"
+#include "lib/join/sort/row_sorter.h"
 #include "lib/transport/status.h"
 
 namespace rocksieve::join {

@@ -13,7 +13,6 @@
 
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
-#include "lib/join/sort/sorted_run.h"
 #include "plugin/join/rocksdb_source.h"
 #include "support/pending_file.h"
 

@@ -9,7 +9,6 @@
 
 #include <rocksdb/db.h>
 
-#include "lib/join/rows/existing_filter.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {

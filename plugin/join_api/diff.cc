@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/sort/sorted_run.h"
+#include "lib/join/sort/row_sorter.h"
 #include "lib/transport/status.h"
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"

@@ -9,7 +9,7 @@
 #include <rocksdb/snapshot.h>
 
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 #include "lib/join/text/text_rows.h"
 #include "plugin/database/database.h"
 #include "plugin/database/read_only_snapshot.h"

@@ -10,9 +10,9 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
 
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/sort/sorted_run.h"
+#include "lib/join/sort/row_sorter.h"
 #include "lib/join/sort/temporary_file.h"
 #include "plugin/join/sst_file.h"
 #include "support/pending_file.h"
@@ -97,7 +97,7 @@ class UnpackingResultSink final : public ResultSink {
   // How the rows of a side come.
   enum class Form {
     kRow,     // by their keys
-    kPacked,  // by a join key, packed (lib/join/rows/key_list.h)
+    kPacked,  // by a join key, packed (lib/join/rows/row_batch.h)
     kByRow,   // by all of the row (lib/join/join_key/join_key_source.h)
   };
 

@@ -11,7 +11,6 @@
 #include "lib/format/bit_coder.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/rows/compression.h"
-#include "lib/join/rows/key_list.h"
 #include "lib/join/rows/row_batch.h"
 #include "tests/fuzz/target.h"
 

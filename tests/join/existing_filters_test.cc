@@ -5,7 +5,7 @@
 
 #include <rocksieve/filter.h>
 
-#include "lib/join/rows/existing_filter.h"
+#include "lib/join/rows/source.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {

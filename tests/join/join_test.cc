@@ -6,7 +6,7 @@
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/cost_model.h"
 #include "lib/join/matching/planner.h"
-#include "lib/sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/positions.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {

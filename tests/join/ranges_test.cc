@@ -3,7 +3,6 @@
 // one, which of its keys are matched; and what a join says about each of its ranges.
 #include "lib/join/memory_account.h"
 #include "lib/join/session/client_ranges.h"
-#include "lib/join/session/range_keys.h"
 #include "lib/join/session/range_result.h"
 #include "lib/join/session/reconciliation.h"
 #include "tests/join/support.h"

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/join/session/range_keys.h"
-#include "lib/join/sort/sorted_run.h"
+#include "lib/join/session/reconciliation.h"
+#include "lib/join/sort/row_sorter.h"
 #include "lib/join/text/text_rows.h"
 #include "support/text.h"
 #include "tests/join/support.h"

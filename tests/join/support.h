@@ -20,7 +20,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/join/matching/matching.h"
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"

@@ -13,7 +13,6 @@
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/decoder.h"
 #include "lib/sketch/pinsketch/frobenius_kernel.h"
-#include "lib/sketch/pinsketch/root_finder.h"
 #include "lib/sketch/pinsketch/sums.h"
 
 namespace rocksieve::pinsketch {

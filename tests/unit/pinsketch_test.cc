@@ -10,7 +10,7 @@
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/decoder.h"
 #include "lib/sketch/pinsketch/parity.h"
-#include "lib/sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/positions.h"
 
 namespace rocksieve::pinsketch {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::join {
 namespace {

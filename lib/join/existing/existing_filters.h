@@ -14,7 +14,7 @@
 
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/rows/existing_filter.h"
+#include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
 

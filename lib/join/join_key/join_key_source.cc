@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lib/hash/key_hash.h"
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::join {
 namespace {

@@ -10,7 +10,7 @@
 #include "lib/format/bit_coder.h"
 #include "lib/join/matching/candidates.h"
 #include "lib/join/rows/compression.h"
-#include "lib/join/rows/key_list.h"
+#include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::join {
 namespace {
@@ -86,7 +86,7 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
   return absl::OkStatus();
 }
 
-//   the keys of the candidates, as in key_list.h
+//   the keys of the candidates, as in row_batch.h
 absl::Status ListStep::SendKeys(KeyReader* reader, std::string* step) {
   const Candidates& candidates = range_->candidates.all();
   PageVector<uint32_t> ordinals(candidates.size());

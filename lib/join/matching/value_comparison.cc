@@ -7,7 +7,7 @@
 
 #include "lib/format/bit_coder.h"
 #include "lib/format/bit_io.h"
-#include "lib/join/matching/common_estimate.h"
+#include "lib/join/matching/candidates.h"
 #include "lib/join/matching/cost_model.h"
 #include "lib/sketch/pinsketch/positions.h"
 

@@ -23,7 +23,6 @@
 #include "lib/join/rows/source.h"
 #include "lib/join/session/existing_filter_exchange.h"
 #include "lib/join/session/messages.h"
-#include "lib/join/session/range_keys.h"
 #include "lib/join/session/range_result.h"
 #include "lib/join/session/range_turns.h"
 #include "lib/join/session/reconciliation.h"

@@ -24,7 +24,6 @@
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/operation.h"
-#include "lib/join/rows/existing_filter.h"
 #include "lib/join/rows/source.h"
 #include "lib/sketch/set_sum.h"
 

@@ -6,7 +6,7 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/matching/common_estimate.h"
+#include "lib/join/matching/candidates.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {

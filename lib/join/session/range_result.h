@@ -18,7 +18,7 @@
 #include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/range_keys.h"
+#include "lib/join/session/reconciliation.h"
 #include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {

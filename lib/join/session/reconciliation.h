@@ -6,19 +6,132 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <absl/status/status.h>
+
+#include "lib/join/existing/existing_filters.h"
+#include "lib/join/matching/candidates.h"
+#include "lib/join/matching/list_step.h"
 #include "lib/join/matching/matching.h"
+#include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/value_comparison.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
-#include "lib/join/session/range_keys.h"
 #include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {
+
+// The keys that one side has in a range: scanned, and gone through again.
+
+struct RangeKeys {
+  Candidates candidates;  // all distinct keys but those that existing SST filters deny
+  SetSum sum;             // of all distinct keys
+  // Of whole rows that are joined on their keys: of all rows, and the digests of all, by ordinal.
+  SetSum row_sum;
+  std::vector<uint64_t> digests;
+  // What a key takes on the wire, front-coded and compressed, by a sample of the first ones.
+  double bits_per_key = 0;
+  // The same if only one key in kSparse is shipped.
+  double sparse_bits_per_key = 0;
+  // The same without compression.
+  double front_coded_bits_per_key = 0;
+  uint64_t longest_key_bytes = 0;  // of all distinct keys
+  // The first key that did not fit under the limit, if there was one: the range ends there.
+  std::optional<std::string> next_key;
+  // Of keys that were held against filters: a key that should have passed did not.
+  bool uncovered = false;
+
+  uint64_t MemoryBytes() const { return VectorBytes(candidates) + VectorBytes(digests); }
+};
+
+// How a scan uses existing filters (existing_filter_exchange.h).
+struct ExistingFilterUse {
+  const ExistingFilterSet* set = nullptr;
+  // Keys that do not pass are no candidates, but are in the sum. Else all should pass.
+  bool prunes = false;
+};
+
+// Scans an interval up to `most_keys` candidates, or some times as many keys that are none. Memory:
+// 24 bytes per candidate, twice that while their number doubles; `memory` holds them, if it is not
+// null, and what it held before is given back. `whole_rows`: the rows' join keys are those of whole
+// rows, whose keys are scanned, and their digests: 8 bytes more.
+absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt,
+                      uint64_t most_keys, RangeKeys* keys, const ExistingFilterUse& existing = {},
+                      MemoryHold* memory = nullptr, bool whole_rows = false);
+
+// Reads keys of an interval again, by the ordinals that a scan gave them.
+class SourceKeyReader final : public KeyReader {
+ public:
+  // `source` must outlive it.
+  SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows = false);
+  absl::Status AppendKeys(std::span<const uint32_t> ordinals, Compression compression,
+                          uint64_t most_bytes, std::string* out) override;
+
+ private:
+  Source* const source_;
+  const KeyInterval interval_;
+  const bool whole_rows_;
+};
+
+// The keys of a side in a range that the other side has as well.
+struct MatchedKeys {
+  bool all = false;
+  Candidates some;  // else these, by rising ordinal
+  // Of compared rows: `some` are equal, and these are of keys that both sides have, with other
+  // values.
+  Candidates changed = {};
+
+  uint64_t MemoryBytes() const { return VectorBytes(some) + VectorBytes(changed); }
+};
+
+// Asked for keys by rising ordinals.
+class MatchedSweep {
+ public:
+  // `keys` must outlive it, and stay as they are.
+  explicit MatchedSweep(const MatchedKeys& keys) : keys_(keys) {}
+  bool IsMatched(uint32_t ordinal) {
+    return keys_.all || IsNextOf(keys_.some, ordinal, &next_some_);
+  }
+  bool IsChanged(uint32_t ordinal) { return IsNextOf(keys_.changed, ordinal, &next_changed_); }
+
+ private:
+  static bool IsNextOf(const Candidates& keys, uint32_t ordinal, size_t* next) {
+    while (*next < keys.size() && keys[*next].ordinal < ordinal) ++*next;
+    return *next < keys.size() && keys[*next].ordinal == ordinal;
+  }
+
+  const MatchedKeys& keys_;
+  size_t next_some_ = 0, next_changed_ = 0;
+};
+
+// Goes through the rows of an interval and counts the distinct keys.
+class OrdinalCursor {
+ public:
+  OrdinalCursor(Source* source, const KeyInterval& interval) : cursor_(source->Scan(interval)) {}
+
+  // False at the end, and after an error.
+  bool Next(Row* row) {
+    if (!cursor_->Next(row)) return false;
+    if (keys_ == 0 || row->key != last_key_) {
+      last_key_ = row->key;
+      keys_++;
+    }
+    return true;
+  }
+  // Of the last row's key.
+  uint32_t ordinal() const { return keys_ - 1; }
+  absl::Status status() const { return cursor_->status(); }
+
+ private:
+  const std::unique_ptr<Cursor> cursor_;
+  std::string last_key_;
+  uint32_t keys_ = 0;
+};
 
 // What a side knows of an opened range: as Open and Facts say it, and of its own keys.
 struct OpenedRange {

@@ -24,7 +24,7 @@
 
 #include "lib/join/matching/filter_step.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/range_keys.h"
+#include "lib/join/session/reconciliation.h"
 
 namespace rocksieve::join {
 

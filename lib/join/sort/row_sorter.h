@@ -21,9 +21,93 @@
 #include <absl/status/statusor.h>
 
 #include "lib/join/rows/source.h"
-#include "lib/join/sort/sorted_run.h"
+#include "lib/join/sort/temporary_file.h"
 
 namespace rocksieve::join {
+
+// Rows in order in a temporary file, in compressed blocks with an index of them in memory.
+
+// Keeps rows until it is known what becomes of them: in memory while they are few, else in a
+// temporary file.
+
+class RowSpool {
+ public:
+  // `directory` as TemporaryFile has it.
+  explicit RowSpool(std::string directory = "", size_t memory_bytes = 4 << 20)
+      : directory_(std::move(directory)), memory_bytes_(memory_bytes) {}
+
+  absl::Status Add(const Row& row, Side from);
+  // Calls `visit` for each row, in the order in which they came, up to the first error.
+  absl::Status Visit(const std::function<absl::Status(const Row& row, Side from)>& visit) const;
+  absl::Status Clear();
+
+ private:
+  const std::string directory_;
+  const size_t memory_bytes_;
+  std::string tail_;  // what is not in the file
+  std::unique_ptr<TemporaryFile> file_;
+};
+
+// Gives a sink only what is committed, for one that cannot take rows back.
+class SpoolingSink final : public Sink {
+ public:
+  // `sink` must outlive it.
+  explicit SpoolingSink(Sink* sink, std::string directory = "")
+      : sink_(sink), rows_(std::move(directory)) {}
+
+  absl::Status Add(const Row& row, Side from) override { return rows_.Add(row, from); }
+  absl::Status Commit() override;
+  absl::Status Discard() override { return rows_.Clear(); }
+
+ private:
+  Sink* const sink_;
+  RowSpool rows_;
+};
+
+class SortedRun final : public Source {
+ public:
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
+  // Exact.
+  uint64_t EstimateKeys() override { return keys_; }
+
+  // What a cursor takes in memory, at most.
+  uint64_t largest_block_bytes() const { return largest_block_bytes_; }
+
+ private:
+  friend class SortedRunWriter;
+  class BlockCursor;
+  struct Block {
+    std::string first_key;
+    uint64_t offset = 0;
+    uint64_t packed_bytes = 0, raw_bytes = 0;
+  };
+
+  std::unique_ptr<TemporaryFile> file_;
+  std::vector<Block> blocks_;
+  uint64_t keys_ = 0;
+  uint64_t largest_block_bytes_ = 0;
+};
+
+class SortedRunWriter {
+ public:
+  // In a temporary file in `directory`.
+  static absl::StatusOr<std::unique_ptr<SortedRunWriter>> Create(const std::string& directory);
+  ~SortedRunWriter();
+
+  // REQUIRES: the key is not below the one before.
+  absl::Status Add(const Row& row);
+  absl::StatusOr<std::unique_ptr<SortedRun>> Finish();
+
+ private:
+  struct Compressor;
+
+  SortedRunWriter();
+  absl::Status FinishBlock();
+
+  std::unique_ptr<SortedRun> run_;
+  std::unique_ptr<Compressor> compressor_;
+  std::string raw_, packed_, first_key_, last_key_;
+};
 
 struct SortOptions {
   // For the rows that are being sorted. A single row may be larger, and then takes what it takes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The algebra of PinSketch: finite fields, polynomials over them; sums of powers. Roots of
-// polynomials: root_finder.h; the way back from sums to a set: decoder.h.
+// polynomials: decoder.h; the way back from sums to a set: decoder.h.
 #pragma once
 
 #include <bit>

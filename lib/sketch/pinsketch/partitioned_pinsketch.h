@@ -46,7 +46,7 @@
 #include "lib/memory/page_pool.h"
 #include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/parity.h"
-#include "lib/sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/pinsketch/sums.h"
 
 namespace rocksieve::pinsketch {

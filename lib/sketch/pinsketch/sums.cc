@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "lib/sketch/pinsketch/algebra.h"
-#include "lib/sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/positions.h"
 
 namespace rocksieve::pinsketch {
 namespace {

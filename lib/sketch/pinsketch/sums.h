@@ -12,7 +12,7 @@
 #include "lib/memory/page_pool.h"
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/cells.h"
-#include "lib/sketch/pinsketch/plan.h"
+#include "lib/sketch/pinsketch/positions.h"
 
 namespace rocksieve::pinsketch {
 
