@@ -4,7 +4,6 @@ at databases on those that others wrote: other releases of RocksDB (tests/databa
 the command was built with, and one with a family that exists only in tests/toy_family."""
 
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -138,20 +137,6 @@ class Refusing(Loading):
                 self.assertIn(says, said)
                 self.assertIn("2 lines before", said)
                 self.assertEqual({"a": "", "b": ""}, self.stored())
-
-    def test_a_full_disk(self):
-        """Stood in for by a limit on the size of files."""
-        lines = self.directory / "lines"
-        chance = random.Random(SEED)
-        with open(lines, "w", encoding="ascii") as file:
-            for i in range(MANY):
-                file.write(f"{i}\t{chance.getrandbits(800):x}\n")
-        finished = run("bash", "-c", "trap '' XFSZ; ulimit -f 10000; exec \"$@\"", "-", COMMAND,
-                       *self.words(spec="none", source=lines))
-        self.assertEqual(2, finished.code, finished)
-        self.assertIn("free some space", finished.err)
-        self.load("--add", source=lines)
-        self.assertEqual(MANY, len(self.stored()))
 
     def interrupted(self, *flags, text):
         """A load that has taken at least all of the text but what the pipe holds."""

@@ -9,7 +9,6 @@ import pickle
 import re
 import resource
 import sys
-import threading
 import typing
 import unittest
 
@@ -272,21 +271,6 @@ class Package(Sandbox):
                     wanted = set(inspect.signature(function).parameters) - {"self", "cls"}
                     self.assertEqual(set(), (wanted | {"return"}) - set(hints), function)
         self.assertGreater(checked, 25)
-
-    def test_threads_may_ask_at_once(self):
-        asked = rocksieve.Filter.build(f"key{i}" for i in range(1000))
-        lost = []
-
-        def ask():
-            for _ in range(5):
-                lost.extend(i for i in range(1000) if f"key{i}" not in asked)
-
-        threads = [threading.Thread(target=ask) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual([], lost)
 
     def test_without_the_libraries_it_says_what_to_install(self):
         program = "import rocksieve; rocksieve.Filter.build(['a'])"

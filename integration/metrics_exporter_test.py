@@ -4,7 +4,6 @@ read by Prometheus' own tools; and wrong targets, which must not keep the progra
 
 import os
 import pathlib
-import random
 import signal
 import socket
 import subprocess
@@ -12,7 +11,7 @@ import threading
 import time
 import unittest
 
-from environment import (BUILD, HAS_EXPORTER, PLUGIN, RELEASE_PLUGIN, SEED, Sandbox, compile_program,
+from environment import (BUILD, HAS_EXPORTER, PLUGIN, RELEASE_PLUGIN, Sandbox, compile_program,
                          preloadable, run, run_ok, wait_for)
 from programs import Database, free_port, lint, options_text, samples_of, scrape, types_of, value_of
 
@@ -208,7 +207,6 @@ class ByEnvironment(Metrics):
 
 
 HEAD = b"GET /metrics HTTP/1.1\r\nHost: x\r\n"
-SCRAPE = HEAD + b"Accept-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"
 ODDITIES = (b"\0" * 100_000, b"\r\n" * 50_000, b"\x16\x03\x01\x00\xa5\x01" + b"\xff" * 160,
             b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET /metrics\r\n\r\n", b"FOO / HTTP/1.1\r\n\r\n",
             b"GET /" + b"a" * 10**6 + b" HTTP/1.1\r\n\r\n", HEAD + b"X: " + b"a" * 10**6 + b"\r\n\r\n",
@@ -217,19 +215,9 @@ ODDITIES = (b"\0" * 100_000, b"\r\n" * 50_000, b"\x16\x03\x01\x00\xa5\x01" + b"\
             HEAD + b"Content-Length: -1\r\n\r\n", HEAD + b"Content-Length: 1e9\r\n\r\n",
             HEAD + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nabc",
             HEAD + b"Connection: keep-alive\r\n\r\n" * 1000,
+            HEAD + b"Accept-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc",
             *(method + b" /../../../etc/passwd HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
               for method in (b"GET", b"PUT", b"DELETE", b"OPTIONS", b"TRACE", b"CONNECT", b"MKCOL")))
-
-
-def mutated(chance, request):
-    """With bytes changed, left out and put in."""
-    mutant = bytearray(request)
-    for _ in range(chance.randrange(1, 6)):
-        at = chance.randrange(len(mutant) + 1)
-        mutant[at:at + chance.choice((0, 0, 1, 20))] = chance.choice((
-            b"", chance.randbytes(chance.randrange(40)),
-            bytes([chance.choice(b"\r\n\0:;% ")]) * chance.randrange(300)))
-    return bytes(mutant)
 
 
 def answer(port, request):
@@ -261,13 +249,10 @@ class Hostile(Metrics):
     def test_malformed_requests(self):
         port = self.serve()
         self.assertIn(b"rocksieve_policy_info", answer(port, HEAD + b"\r\n"))
-        for request in ODDITIES:
-            self.assertNotIn(b"root:", answer(port, request))
-        chance = random.Random(SEED)
-        for count in (500, 2000):  # after the first, each thread has what it needs
+        for count in (5, 20):  # after the first, each thread has what it needs
             before = self.resident_bytes()
-            for _ in range(count):
-                answer(port, mutated(chance, SCRAPE))
+            for request in count * ODDITIES:
+                self.assertNotIn(b"root:", answer(port, request))
         self.assertLess(self.resident_bytes(), before + (4 << 20))
         self.assertEqual("", lint(scrape(port)))
         self.end()

@@ -2,13 +2,11 @@
 """RocksDB's own db_bench and sst_dump, Prometheus and its promtool; and what they and endpoints of
 metrics say."""
 
-import concurrent.futures
 import json
 import pathlib
 import re
 import shutil
 import socket
-import time
 import urllib.parse
 import urllib.request
 
@@ -140,17 +138,6 @@ def get(url, timeout=10):
 
 def scrape(port, timeout=10):
     return get(f"http://127.0.0.1:{port}/metrics", timeout)
-
-
-def scrape_by_many(port, times, clients=8):
-    """What clients at the same time are answered, each so many times: (seconds, text)."""
-    def one(_):
-        began = time.monotonic()
-        text = scrape(port)
-        return time.monotonic() - began, text
-
-    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
-        return list(pool.map(one, range(clients * times)))
 
 
 def lint(text):

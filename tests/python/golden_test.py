@@ -21,7 +21,6 @@ import unittest
 import rocksieve_format as fmt
 from golden_files import (FAMILIES, GOLDEN, ROOT, blocks, entries, expected_text, keys_of,
                           read_golden, write_golden)
-from range_codes import BUCKETS_PER_GROUP
 from xxh3 import MASK64, PRIME32_1, xxh3_64
 
 FORMATS = ROOT / "docs" / "formats"
@@ -108,7 +107,7 @@ class GoldenTest(unittest.TestCase):
                                ("numbers_consecutive", True),
                                ("entities_and_times", False)):
             self.assertEqual(ranges[name].parts[-1].is_exact, is_exact, name)
-        self.assertGreater(ranges["two_groups"].parts[0].codes.buckets, BUCKETS_PER_GROUP)
+        self.assertGreater(ranges["two_groups"].parts[0].codes.buckets, fmt.BUCKETS_PER_GROUP)
         self.assertEqual({name for name, payload in ranges.items() if payload.is_partition},
                          {"partition", "partition_of_strings"})
 

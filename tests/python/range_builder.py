@@ -5,11 +5,10 @@ import math
 from dataclasses import dataclass
 from typing import Optional
 
-from block_frame import RANGE, encode_block, frame_discount
-from range_codes import code_layout, codes_payload, log2_gap_for
+from block_frame import RANGE, common_size, encode_block, frame_discount
 from range_format import (
-    BLOCK_BITS, DESCRIPTION, HEAD, KEYS, MAX_DEPTH, ORDER, ORDER_HEAD, PREFIXES, code_of, cut_hash,
-    lead_bytes, lead_of, number_of, place_of)
+    BLOCK_BITS, DESCRIPTION, HEAD, KEYS, MAX_DEPTH, ORDER, ORDER_HEAD, PREFIXES, code_layout, code_of,
+    codes_payload, cut_hash, lead_bytes, lead_of, log2_gap_for, number_of, place_of)
 from ribbon_format import ribbon_of_budget, ribbon_slot_budget
 from xxh3 import xxh3_64
 
@@ -39,20 +38,13 @@ def charged(budget, charge):
     return budget - min(charge, 0.03 * budget)
 
 
-def common_bytes(a, b):
-    size = 0
-    while size < min(len(a), len(b)) and a[size] == b[size]:
-        size += 1
-    return size
-
-
 class KeyList:
     """Distinct keys in their order, and what each has in common with the one before."""
 
     def __init__(self, keys):
         self.keys = sorted(set(keys))
-        self.shared = [0] + [common_bytes(a, b) for a, b in zip(self.keys, self.keys[1:])]
-        self.common = common_bytes(self.keys[0], self.keys[-1])
+        self.shared = [0] + [common_size(a, b) for a, b in zip(self.keys, self.keys[1:])]
+        self.common = common_size(self.keys[0], self.keys[-1])
         self.lengths = [len(key) for key in self.keys]
 
     def distinct(self, depth):
