@@ -4,7 +4,6 @@
 
 import os
 import random
-import re
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -225,22 +224,16 @@ class Reports(WhatIf):
         self.refusal("--column-family", "--plot=x.svg", database=database)
         self.assertFalse(os.path.exists("x.svg"))
 
-    def test_the_picture_is_svg_with_axes_and_a_legend(self):
+    def test_the_picture(self):
         path = self.directory / "reads & memory.svg"
         self.document("--spec=rocksieve.auto:10", f"--plot={path}")
         root = ElementTree.parse(path).getroot()
-        self.assertEqual(SVG + "svg", root.tag)
         texts = [text.text for text in root.iter(SVG + "text")]
-        for expected in ("RocksDB Bloom", "RocksDB Ribbon", "rocksieve.auto", "now", "10",
-                         "filter memory: bits per entry, and in all",
+        for expected in (*FAMILIES, "now", "filter memory: bits per entry, and in all",
                          "useless data-block reads per 1,000 lookups of missing keys"):
             self.assertIn(expected, texts)
-        lines = list(root.iter(SVG + "polyline"))
-        self.assertEqual(2 * len(FAMILIES), len(lines))  # each once more in the legend
-        width, height = float(root.get("width")), float(root.get("height"))
-        for line in lines:
-            for x, y in re.findall(r"([\d.]+),([\d.]+)", line.get("points")):
-                self.assertTrue(0 <= float(x) <= width and 0 <= float(y) <= height)
+        # Each once more in the legend.
+        self.assertEqual(2 * len(FAMILIES), len(list(root.iter(SVG + "polyline"))))
 
     def test_each_refusal_says_what_is_wrong(self):
         for words, flags in {
