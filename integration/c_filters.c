@@ -40,6 +40,19 @@ static void static_filters(void) {
   CHECK(rocksieve_filter_open(bytes, size, &error) == NULL && said("damaged"));
   free(bytes);
   CHECK(rocksieve_builder_create("rocksieve.blom:10", &error) == NULL && said("blom"));
+  CHECK(rocksieve_builder_create(NULL, NULL) == NULL);
+  CHECK(rocksieve_filter_open(NULL, 1000000000, NULL) == NULL);
+  rocksieve_builder_add(NULL, "key", 3);
+  CHECK(rocksieve_builder_finish(NULL, &size, NULL) == NULL);
+  builder = rocksieve_builder_create("rocksieve.bloom:10", NULL);
+  CHECK(rocksieve_builder_finish(builder, NULL, NULL) == NULL);
+  /* A key that could not be taken must not become one that "is not there". */
+  rocksieve_builder_add(builder, NULL, 5);
+  CHECK(rocksieve_builder_finish(builder, &size, NULL) == NULL);
+  bytes = rocksieve_builder_finish(builder, &size, NULL);
+  CHECK(bytes != NULL && size > 0);
+  free(bytes);
+  rocksieve_builder_destroy(builder);
 }
 
 static void dynamic_filter(const char* kind) {

@@ -10,7 +10,7 @@ import socket
 import urllib.parse
 import urllib.request
 
-from environment import PLUGIN, ROOT, SEED, SERIES, THOROUGH, run, run_ok
+from environment import PLUGIN, ROOT, SEED, THOROUGH, run, run_ok
 
 KEYS = 50_000
 READS = 16_000  # a multiple of the batch size of multireadrandom
@@ -34,10 +34,6 @@ PARTITIONED = {
     "metadata_block_size": "1024",
     "cache_index_and_filter_blocks": "true",  # so that the block cache counts the partitions
 }
-# From 9.6 on, a filter that fills its partition cuts twice, the second time after a single data block,
-# unless it is cut by itself.
-CUTS_TWICE = tuple(map(int, (SERIES or "0").split("."))) >= (9, 6)
-DECOUPLED = {**PARTITIONED, "decouple_partitioned_filters": "true"}
 
 
 def options_text(filter_policy, column_family=None, table=None, database=None):

@@ -26,7 +26,6 @@ import pathlib
 import re
 import sys
 import unittest
-from dataclasses import dataclass
 
 from environment import (BUILD, COMMAND, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_program, run, run_ok,
                          thorough)
@@ -37,51 +36,26 @@ README = os.environ.get("ROCKSIEVE_README")
 LINKED = {"build": BUILD, **{name: ROOT / name for name in ("include", "examples", "lib")}}
 
 _MARK = re.compile(r"<!--\s*test:\s*(.*?)\s*-->")
-_MARK_CONTENTS = re.compile(r"([\w-]+)(?:\s+([\w.-]+))?")
-_FENCE = re.compile(r"( *)(```+|~~~+)")
-
-
-@dataclass
-class Block:
-    kind: str
-    file: str  # "" if it has no name
-    line: int  # of the mark
-    text: str
+_FENCED = re.compile(r"( *)(```+|~~~+).*\n((?:.*\n)*?) *\2\n")
 
 
 def marked_blocks(markdown, kinds):
-    """In their order. A mark that marks nothing or is of none of the kinds is an error, and so is
-    a page without marks: it would be tested in name only."""
-    lines = markdown.splitlines()
-    blocks = []
+    """(kind, name, line of the mark, text) of each, in their order. A mark that marks nothing or is of
+    none of the kinds is an error, and so is a page without marks: it would be tested in name only."""
+    lines, blocks = (markdown + "\n").splitlines(keepends=True), []
     for number, line in enumerate(lines, start=1):
-        mark = _MARK.search(line)
-        if not mark:
-            continue
-        contents = _MARK_CONTENTS.fullmatch(mark[1])
-        if not contents or contents[1] not in kinds:
-            raise ValueError(f"line {number}: {mark[0]} is none of {', '.join(kinds)}")
-        text = _fenced_text(lines[number:])
-        if text is None:
-            raise ValueError(f"line {number}: {mark[0]} has no complete code block after it")
-        blocks.append(Block(contents[1], contents[2] or "", number, text))
+        if mark := _MARK.search(line):
+            contents = re.fullmatch(r"([\w-]+)(?:\s+([\w.-]+))?", mark[1])
+            if not contents or contents[1] not in kinds:
+                raise ValueError(f"line {number}: {mark[0]} is none of {', '.join(kinds)}")
+            fenced = _FENCED.match("".join(lines[number:]))
+            if not fenced:
+                raise ValueError(f"line {number}: {mark[0]} has no complete code block after it")
+            text = re.sub(f"(?m)^{fenced[1]}", "", fenced[3])
+            blocks.append((contents[1], contents[2], number, text))
     if not blocks:
         raise ValueError("no code block is marked for testing")
     return blocks
-
-
-def _fenced_text(lines):
-    """The text of the fenced block that begins with the first line, or None."""
-    fence = _FENCE.match(lines[0]) if lines else None
-    if not fence:
-        return None
-    indentation, marker = fence.groups()
-    text = []
-    for line in lines[1:]:
-        if line.strip() == marker:
-            return "".join(line + "\n" for line in text)
-        text.append(line.removeprefix(indentation))
-    return None
 
 
 class Checks(Sandbox):
@@ -138,15 +112,15 @@ class Readme(Checks):
         super().setUpClass()
         for name, place in LINKED.items():
             (cls.class_directory / name).symlink_to(place)
-        for block in BLOCKS:
-            if block.file:
-                (cls.class_directory / block.file).write_text(block.text)
+        for _, name, _, text in BLOCKS:
+            if name:
+                (cls.class_directory / name).write_text(text)
 
 
-for _block in BLOCKS:
-    _kind = _block.kind.replace("-", "_")
-    setattr(Readme, f"test_line_{_block.line:04}_{_kind}",
-            lambda self, kind=_kind, text=_block.text: getattr(self, kind)(text))
+for _kind, _, _line, _text in BLOCKS:
+    _kind = _kind.replace("-", "_")
+    setattr(Readme, f"test_line_{_line:04}_{_kind}",
+            lambda self, kind=_kind, text=_text: getattr(self, kind)(text))
 
 CPP = "<!-- test: compile-cpp -->\n```cpp\nint main() { return 1; }\n```\n"
 UNMARKED = "```sh\nfalse\n```\n"

@@ -16,7 +16,7 @@ from environment import ROOT, Sandbox, lines_on_terminal, load, run, run_ok, tho
 STRESS = ROOT / "tests" / "stress" / "rocksdb"
 sys.path.insert(0, str(STRESS))
 
-from crash_test import DEFAULT, VERIFIED, CrashTest, Policy
+from crash_test import VERIFIED, CrashTest, Policy
 from source_tree import PARTS, installed_version
 
 # The functions of the script, without its verbs.
@@ -164,17 +164,6 @@ class Stress(Sandbox):
                  {"upstream": UPSTREAM.replace("{database}", "/nonexistent")})):
             with self.subTest(words):
                 self.assertIn(words, "\n".join(self.crash_test(policy, spec, **settings).failures))
-
-    def test_the_usual_policies_are_all_that_there_is(self):
-        policies = [Policy(text) for text in DEFAULT]
-        self.assertEqual({policy.family for policy in policies},
-                         {"rocksieve.bloom", "rocksieve.cuckoo", "rocksieve.range",
-                          "rocksieve.ribbon", None})
-        self.assertEqual([policy.text for policy in policies if policy.has_listener],
-                         ["rocksieve.auto:10", "rocksieve.auto:12:range+partitioned"])
-        self.assertEqual([policy.text for policy in policies if policy.answers_ranges],
-                         ["rocksieve.range:12", "rocksieve.auto:12:range+partitioned"])
-        self.assertEqual(sum(policy.partitioned for policy in policies), 2)
 
 
 if __name__ == "__main__":

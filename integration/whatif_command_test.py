@@ -47,13 +47,6 @@ class WhatIf(Sandbox):
 
 
 class BudgetsOfBytes(WhatIf):
-    def test_are_predicted_as_so_many_bits(self):
-        small, large = self.family("--spec=rocksieve.auto:12kB", "--spec=rocksieve.auto:1GB")["policies"]
-        self.assertEqual("rocksieve.auto:12kB", small["spec"])
-        self.assertAlmostEqual(12000, small["filter_bytes"], delta=400)
-        self.assertAlmostEqual(16, large["filter_bits_per_entry"], delta=0.5)
-        self.assertLess(large[READS], small[READS])
-
     def explained(self, database):
         [family] = document("explain", f"--db={database}")["column_families"]
         return family
