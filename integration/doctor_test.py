@@ -3,7 +3,6 @@
 wrong and nothing else; healthy ones of many kinds, where it must find nothing; and what it advises,
 done word by word."""
 
-import contextlib
 import json
 import re
 import shutil
@@ -90,8 +89,8 @@ def db_bench(*flags):
     return lambda test: run_ok("db_bench", f"--db={test.database}", *flags)
 
 
-def table_options(options, small=SMALL):
-    return small + ";block_based_table_factory={" + options + "}"
+def table_options(options, *more):
+    return ";".join([*more, "block_based_table_factory={" + options + "}"])
 
 
 def without_options(test):
@@ -113,7 +112,7 @@ def in_its_filter(table, _):
     return int(table_properties(table, [PLUGIN])["data block size"]) + 1000
 
 
-PREFIXES = ";prefix_extractor=rocksdb.FixedPrefix.4"
+PREFIXES = SMALL + ";prefix_extractor=rocksdb.FixedPrefix.4"
 CACHED = "cache_index_and_filter_blocks=true;block_cache="
 PLUGGED = {"preload": [PLUGIN]}
 # What is found, of what steps, and patterns for what is said of it.
@@ -139,15 +138,15 @@ ILL = (
     ("unreadable-filters", [loaded("rocksieve.cuckoo:12", options=UNCOMPACTED),
                             loaded("ribbonfilter:10", "--add", text="x\n")],
      "rocksieve.cuckoo", "ribbonfilter"),
-    ("prefix-extractor-missing", [loaded(options=table_options("whole_key_filtering=false"))],
+    ("prefix-extractor-missing", [loaded(options=table_options("whole_key_filtering=false", SMALL))],
      "whole_key_filtering=false", "prefix_extractor=nullptr"),
     *(("prefix-extractor-changed",
-       [loaded(options=table_options(f"whole_key_filtering={whole}", SMALL + PREFIXES)),
+       [loaded(options=table_options(f"whole_key_filtering={whole}", PREFIXES)),
         edited("prefix_extractor=rocksdb.FixedPrefix.4", "prefix_extractor=rocksdb.FixedPrefix.5")],
        f"^{severity}$", "FixedPrefix.4", "FixedPrefix.5", f"whole_key_filtering={whole}")
       for whole, severity in (("false", "error"), ("true", "warning"))),
     ("whole-keys-missing",
-     [loaded(options=table_options("whole_key_filtering=false", SMALL + PREFIXES)),
+     [loaded(options=table_options("whole_key_filtering=false", PREFIXES)),
       edited("whole_key_filtering=false", "whole_key_filtering=true"),
       edited("memtable_whole_key_filtering=true", "memtable_whole_key_filtering=false")]),
     # Ranges that nobody asks for, whose extractor was lost, that nobody answers for; older files.
@@ -178,11 +177,11 @@ ILL = (
        r"\.sst", "offset") for spec in (OURS, BUILT_IN)),
     ("unreadable-files", [loaded(OURS, "--compact", options=ONE_FILE),
                           flipped(lambda _, size: size - 3)], r"\.sst"),
-    ("filters-exceed-cache", [loaded(options=table_options(CACHED + "20K"))],
+    ("filters-exceed-cache", [loaded(options=table_options(CACHED + "20K", SMALL))],
      r"capacity : 20480", r"filters in it: \d\d,\d\d\d bytes", "cache_index_and_filter_blocks=true",
      r"filter_policy=rocksieve\.auto:1\d(kB|\d00B), with listeners=\{rocksieve\.listener\}"),
     # Partitions are in the cache whatever the option.
-    ("filters-exceed-cache", [loaded(OURS, "--partitioned", options=table_options("block_cache=10K"))]),
+    ("filters-exceed-cache", [loaded(OURS, "--partitioned", options=table_options("block_cache=10K", SMALL))]),
     ("huge-filters", [loaded(OURS, "--compact", text="".join(f"{i}\n" for i in range(500_000)),
                              options=table_options(CACHED + "{capacity=4M;num_shard_bits=3}",
                                                    "target_file_size_base=1000000000"))],
@@ -197,9 +196,9 @@ UNIVERSAL = "compaction_style=kCompactionStyleUniversal"
 TREES = (  # options and flags
     (UNIVERSAL,), ("compaction_style=kCompactionStyleFIFO;max_open_files=-1",), ("", "--compact"),
     ("disable_auto_compactions=true",), ("level_compaction_dynamic_level_bytes=false",),
-    ("", "--partitioned"), (UNIVERSAL, "--partitioned", "--compact"), (PREFIXES,),
+    ("", "--partitioned"), (UNIVERSAL, "--partitioned", "--compact"), ("prefix_extractor=rocksdb.FixedPrefix.4",),
     (table_options("whole_key_filtering=false", "prefix_extractor=rocksdb.CappedPrefix.5"),),
-    *((table_options(option, ""),) for option in (
+    *((table_options(option),) for option in (
         "cache_index_and_filter_blocks=true", "optimize_filters_for_memory=true", "format_version=3")))
 HEALTHY = (
     *([loaded(spec)] for spec in (
@@ -219,29 +218,29 @@ HEALTHY = (
 
 
 class Databases(Examined):
-    @contextlib.contextmanager
-    def made(self, steps, **row):
-        with self.subTest(**row):
-            shutil.rmtree(self.database, ignore_errors=True)
-            for step in steps:
-                step(self)
-            yield
+    def make(self, steps):
+        shutil.rmtree(self.database, ignore_errors=True)
+        for step in steps:
+            step(self)
 
     def test_ill(self):
         for row, (found, steps, *patterns) in enumerate(ILL):
-            with self.made(steps, row=row, found=found):
+            with self.subTest(row=row, found=found):
+                self.make(steps)
                 self.assert_found(found, *patterns)
 
     def test_healthy(self):
         for row, steps in enumerate(HEALTHY):
-            with self.made(steps, row=row):
+            with self.subTest(row=row):
+                self.make(steps)
                 self.assert_healthy()
 
     @thorough
     def test_every_kind_of_tree(self):
         for options, *flags in TREES:
             for spec in (OURS, BUILT_IN):
-                with self.made([loaded(spec, *flags, options=f"{SMALL};{options}")], options=options):
+                with self.subTest(options=options, flags=flags, spec=spec):
+                    self.make([loaded(spec, *flags, options=f"{SMALL};{options}")])
                     self.assert_healthy()
 
     @thorough

@@ -9,20 +9,16 @@ ROCKSIEVE_THOROUGH=1 (`./run test --thorough`): also tests with @thorough, and m
 
 import atexit
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
-import pty
 import random
 import re
+import shlex
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import threading
 import time
 import unittest
 
@@ -150,35 +146,14 @@ def traces(directory):
 def lines_on_terminal(columns, *command, cwd=None, timeout=60, stream="stderr"):
     """What a program that must succeed draws on that stream, if it is a terminal so wide: line by
     line, each as it was before the next took its place."""
-    try:
-        terminal, stderr = pty.openpty()
-    except OSError as error:  # in containers /dev/pts may not be mounted
-        raise unittest.SkipTest(f"no terminal can be had: {error}") from None
-    fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    drawn = bytearray()
-
-    def read():
-        while True:
-            try:
-                some = os.read(terminal, 65536)
-            except OSError:  # nobody has it open any more
-                return
-            drawn.extend(some)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    try:
-        finished = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                                  cwd=cwd, timeout=timeout,
-                                  **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL,
-                                     stream: stderr})
-    finally:
-        os.close(stderr)
-        reader.join()
-        os.close(terminal)
-    if finished.returncode != 0:
-        raise AssertionError(f"{command}: {finished.returncode}: {text_of(drawn)}")
-    return [line.replace("\x1b[K", "") for line in re.split("[\r\n]+", text_of(drawn))]
+    other = {"stderr": "1", "stdout": "2"}[stream]
+    shell = f"stty cols {columns}; {shlex.join(map(str, command))} </dev/null {other}>/dev/null"
+    finished = run("script", "-qe", "-E", "never", "-c", shell, "/dev/null", cwd=cwd, timeout=timeout)
+    if "pseudo-terminal" in finished.err:  # in containers /dev/pts may not be mounted
+        raise unittest.SkipTest(f"no terminal can be had: {finished.err}")
+    if finished.code != 0:
+        raise AssertionError(f"failed: {finished}")
+    return [line.replace("\x1b[K", "") for line in re.split("[\r\n]+", finished.out)]
 
 
 def pairs_of_scan(printed):
