@@ -222,8 +222,9 @@ class Releases(Sandbox):
                 self.assertEqual((1, 150), (family["files"], family["entries"]))
                 self.assertGreater(family["now"]["filter_bytes"], 150)
                 if HAS_JOIN and too_new:  # what only RocksDB can read is refused by name
-                    refused = self.assert_refused("cannot read the rows of the database in", "serve",
-                                                  f"--db={database}", "--insecure", "--listen=127.0.0.1:0")
+                    refused = self.assert_refused(
+                        "cannot read the rows of the database in", "serve", f"--db={database}",
+                        "--insecure", "--listen=127.0.0.1:0")
                     for words in ("A later RocksDB wrote", "use the rocksieve that was built with that"):
                         self.assertIn(words, refused)
 

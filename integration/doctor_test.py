@@ -181,7 +181,8 @@ ILL = (
      r"capacity : 20480", r"filters in it: \d\d,\d\d\d bytes", "cache_index_and_filter_blocks=true",
      r"filter_policy=rocksieve\.auto:1\d(kB|\d00B), with listeners=\{rocksieve\.listener\}"),
     # Partitions are in the cache whatever the option.
-    ("filters-exceed-cache", [loaded(OURS, "--partitioned", options=table_options("block_cache=10K", SMALL))]),
+    ("filters-exceed-cache", [loaded(OURS, "--partitioned",
+                                     options=table_options("block_cache=10K", SMALL))]),
     ("huge-filters", [loaded(OURS, "--compact", text="".join(f"{i}\n" for i in range(500_000)),
                              options=table_options(CACHED + "{capacity=4M;num_shard_bits=3}",
                                                    "target_file_size_base=1000000000"))],
@@ -196,7 +197,8 @@ UNIVERSAL = "compaction_style=kCompactionStyleUniversal"
 TREES = (  # options and flags
     (UNIVERSAL,), ("compaction_style=kCompactionStyleFIFO;max_open_files=-1",), ("", "--compact"),
     ("disable_auto_compactions=true",), ("level_compaction_dynamic_level_bytes=false",),
-    ("", "--partitioned"), (UNIVERSAL, "--partitioned", "--compact"), ("prefix_extractor=rocksdb.FixedPrefix.4",),
+    ("", "--partitioned"), (UNIVERSAL, "--partitioned", "--compact"),
+    ("prefix_extractor=rocksdb.FixedPrefix.4",),
     (table_options("whole_key_filtering=false", "prefix_extractor=rocksdb.CappedPrefix.5"),),
     *((table_options(option),) for option in (
         "cache_index_and_filter_blocks=true", "optimize_filters_for_memory=true", "format_version=3")))

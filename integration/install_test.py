@@ -8,8 +8,8 @@ import pathlib
 import re
 import unittest
 
-from environment import (BUILD, HAS_EXPORTER, HAS_JOIN, PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, Sandbox, run,
-                         run_ok, thorough)
+from environment import (BUILD, HAS_EXPORTER, HAS_JOIN, PLUGIN, RELEASE_PLUGIN, ROOT, SERIES, Sandbox,
+                         run, run_ok, thorough)
 
 DEBIAN = ROOT / "debian"
 LICENCE = "SPDX-License-Identifier: Apache-2.0"

@@ -8,7 +8,8 @@ import re
 import shutil
 import unittest
 
-from environment import BUILD, PLUGIN, ROOT, SEED, SERIES, Sandbox, compile_program, run, run_ok, thorough
+from environment import (BUILD, PLUGIN, ROOT, SEED, SERIES, Sandbox, compile_program, run, run_ok,
+                         thorough)
 from programs import Report
 
 

@@ -27,8 +27,8 @@ import re
 import sys
 import unittest
 
-from environment import (BUILD, COMMAND, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_program, run, run_ok,
-                         thorough)
+from environment import (BUILD, COMMAND, CORE, PLUGIN, ROOT, SERIES, Sandbox, compile_program, run,
+                         run_ok, thorough)
 from programs import Report, options_text
 
 README = os.environ.get("ROCKSIEVE_README")

@@ -84,14 +84,15 @@ class ReportInBrowser(Sandbox):
         # As root, and in containers, it has no sandbox and little shared memory.
         return run_ok(PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                       "--disable-dev-shm-usage", "--no-first-run", "--enable-logging=stderr",
-                      f"--user-data-dir={self.class_directory}/profile", f"--window-size={width},{height}",
+                      f"--window-size={width},{height}", f"--user-data-dir={self.class_directory}/profile",
                       f"--blink-settings=preferredColorScheme={0 if dark else 1}", *flags, page.as_uri())
 
     def ask(self, expression, printed=False, **window):
         """What JavaScript makes of it in a copy of the page that allows scripts."""
         text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", self.page.read_text())
         if printed:
-            text = text.replace("@media print", "@media all").replace("@media screen and", "@media print and")
+            for was, becomes in (("@media print", "@media all"), ("@media screen", "@media print")):
+                text = text.replace(was, becomes)
         script = ("addEventListener('load', () => "
                   f"document.body.replaceChildren(JSON.stringify({expression})))")
         copy = self.directory / "copy.html"

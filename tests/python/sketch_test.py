@@ -24,13 +24,15 @@ class Examples(unittest.TestCase):
 
     def expect(self, data):
         """These bytes stand in the page, and in a unit test."""
-        self.assertTrue(f"`{data.hex(' ').upper()}`" in PAGE, f"not in PAGE: " + f"`{data.hex(' ').upper()}`")
-        self.assertIn(f'"{data.hex()}"', UNIT)
+        self.expect_text(f"`{data.hex(' ').upper()}`", f'"{data.hex()}"')
+
+    def expect_text(self, in_page, in_unit):
+        self.assertTrue(in_page in PAGE, f"not in the page: {in_page}")
+        self.assertTrue(in_unit in UNIT, f"not in tests/unit: {in_unit}")
 
     def test_hash_for_step(self):
         value = f.hash_for_step(1, 2, 3)
-        self.assertTrue(f"{value:016X}" in PAGE, f"not in PAGE: " + f"{value:016X}")
-        self.assertTrue(f"{value}u" in UNIT, f"not in UNIT: " + f"{value}u")
+        self.expect_text(f"{value:016X}", f"{value}u")
 
     def test_set_sum(self):
         apple_and_pear = [  # XXH3-128, seed 1, low and high; not computed here
@@ -56,8 +58,8 @@ class Examples(unittest.TestCase):
     def test_rateless(self):
         for identity in (0, 1, 0xFEDCBA9876543210):
             symbols = list(f.rateless_symbols_of(identity, 20000))[:12]
-            self.assertTrue(f"| {' '.join(map(str, symbols))} |" in PAGE, f"not in PAGE: " + f"| {' '.join(map(str, symbols))} |")
-            self.assertTrue(f"{{{', '.join(map(str, symbols))}}}" in UNIT, f"not in UNIT: " + f"{{{', '.join(map(str, symbols))}}}")
+            self.expect_text(f"| {' '.join(map(str, symbols))} |",
+                             f"{{{', '.join(map(str, symbols))}}}")
         self.expect(f.rateless_cells([1, 2, 3, 0xFEDCBA9876543210], 3))
 
     def test_pinsketch(self):

@@ -5,8 +5,8 @@ from the document alone."""
 import math
 
 from sketch_format import M64, bits, k_minimum_values, mix64, splitmix64, varint
-from toolbox_format import (COUNT_MIN, HYPER_LOG_LOG, K_MINIMUM_VALUES, LSH_INDEX, MIN_HASH, TOP_K, Reader,
-                            key_hash, string, u64, upper, write_envelope)
+from toolbox_format import (COUNT_MIN, HYPER_LOG_LOG, K_MINIMUM_VALUES, LSH_INDEX, MIN_HASH, TOP_K,
+                            Reader, key_hash, string, u64, upper, write_envelope)
 
 
 class CountMin:

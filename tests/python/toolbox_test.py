@@ -37,7 +37,7 @@ SIBLINGS = {n + 1000: some for n, some in BELOW.items()}
 
 class Toolbox(unittest.TestCase):
     def expect_golden(self, name, data):
-        """These bytes are in tests/golden/toolbox.json, with which a unit test in C++ compares as well."""
+        """These bytes are in tests/golden/toolbox.json, with which C++ tests compare as well."""
         if "ROCKSIEVE_WRITE_GOLDEN" in os.environ:
             all_bytes = read_golden("toolbox") | {name: data}
             write_golden("toolbox", golden_text(({"name": each}, all_bytes[each])

@@ -118,8 +118,8 @@ def check(program):
         absent = bench("readmissing")
         questions = absent.useful + absent.positive
         rate = absent.positive / questions
-        print(f"in-tree: {found} of {asked} present keys found; of {questions} questions of absent keys the "
-              f"filters let {absent.positive} pass ({100 * rate:.3f} %)")
+        print(f"in-tree: {found} of {asked} present keys found; of {questions} questions of absent keys "
+              f"the filters let {absent.positive} pass ({100 * rate:.3f} %)")
         if absent.useful < asked / 2 or rate > MOST_FALSE_POSITIVES:
             fail(1, "that is not what rocksieve.ribbon:10 does")
 
