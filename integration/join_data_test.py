@@ -172,14 +172,6 @@ class JoinShardsTest(JoinSandbox):
         path.write_bytes(b"".join(key + b"\n" for key in sorted(keys)))
         load(self.class_directory / name, path)
 
-    def assert_shared(self, report, keys):
-        """Each key is hashed once for all servers, and again by each session that repeats its range
-        since the sums contradicted each other, which chance makes one in some hundred do."""
-        repeated = sum(one["repeats"] * one["local_keys"]
-                       for remote in report["remotes"] for one in remote["range_reports"])
-        self.assertEqual(sum(remote["keys_hashed"] for remote in report["remotes"]),
-                         keys + repeated, report)
-
     def test_words_on_three_servers(self):
         """Some of them on two."""
         all_words = words()[::5]
@@ -207,25 +199,12 @@ class JoinShardsTest(JoinSandbox):
                          (len(here & set(there)), len(here - set(there))))
         # Keys on two shards count twice among those there.
         self.assertEqual(report["remote_only_keys"], sum(word not in here for word in copies))
-        self.assert_shared(report, len(here))
-
-    def test_a_small_side_and_four_large_servers(self):
-        """This side begins, with one filter for all four."""
-        keys = [key.encode() for key in self.right]
-        small = set(self.left[::20])
-        load(self.class_directory / "small", sorted(small))
-        for i in range(4):
-            self.make(f"large{i}", keys + [b"%d of %d" % (j, i) for j in range(100)])
-        report = self.report(self.join([self.serve(f"large{i}").port for i in range(4)], "count",
-                                       "--json", "--strategy=ribbon", "--explain=analyze",
-                                       left="small"))
-        matched = small & set(self.right)
-        self.assertEqual((report["matched_keys"], report["local_only_keys"]),
-                         (len(matched), len(small) - len(matched)))
-        self.assert_shared(report, len(small))
-        repeats = sum(r["repeated_ranges"] for r in report["remotes"])
-        self.assertEqual(sum(r["filters"] for r in report["remotes"]), 4 + repeats)
-        self.assertEqual(sum(r["filters_built"] for r in report["remotes"]), 1 + repeats)
+        # Each key is hashed once for all servers, and again by each session that repeats its range
+        # since the sums contradicted each other, which chance makes one in some hundred do.
+        repeated = sum(one["repeats"] * one["local_keys"]
+                       for remote in report["remotes"] for one in remote["range_reports"])
+        self.assertEqual(sum(remote["keys_hashed"] for remote in report["remotes"]),
+                         len(here) + repeated, report)
 
     def test_orders_by_customer(self):
         """Customers here, orders on two servers, by an expression; rows with a NULL key come once."""

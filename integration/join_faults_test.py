@@ -8,12 +8,10 @@ The steps are those that a relay saw in joins without faults, for several strate
 
 import concurrent.futures
 import signal
-import subprocess
 import threading
 import time
 import unittest
 
-from environment import text_of
 from join_support import JoinSandbox, StepRelay
 
 STRATEGIES = ["auto", "list", "keys", "symbols", "sketch", "ping-pong"]
@@ -127,31 +125,6 @@ class JoinFaultsTest(JoinSandbox):
             flags=lambda attempt: [f"--timeout={3 << 2 * attempt}"],
             judge=lambda step, finished, relay: self.assert_exact_or_clear(
                 finished, relay.port, step))
-
-    def test_a_stopped_client_takes_no_place_for_long(self):
-        server = self.serve("right", "--silence=1", "--sessions=1")
-        process = None
-        stopped = threading.Event()
-
-        def stop(connection, name):
-            if name == "step: filter" and not stopped.is_set():
-                process.send_signal(signal.SIGSTOP)
-                stopped.set()
-
-        relay = self.relay(server, StepRelay, stop)
-        process = subprocess.Popen(
-            self.join_command([relay.port], "symmetric", "--strategy=ping-pong",
-                              "--range-keys=1000"),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
-        self.assertTrue(stopped.wait(30))
-        # There is room again, for another one.
-        self.assert_exact(self.joined(server.port, "auto", "--attempts=50"))
-        self.assertIn("silent", "".join(server.log))
-        process.send_signal(signal.SIGCONT)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0, text_of(err))
-        self.assertEqual(sorted(text_of(out).splitlines()), self.lines)
 
     def test_cut_network_that_heals(self):
         def cut(connection, name):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates, their short hashes and how two sides match them, part by part: what wrong estimates and
-// wrong bytes do to it.
+// Candidates, their short hashes and how two sides match them, part by part: what wrong estimates
+// and wrong bytes do to it.
 #include "lib/join/matching/candidates.h"
 #include "lib/join/matching/list_step.h"
 #include "tests/join/support.h"

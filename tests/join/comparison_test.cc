@@ -201,8 +201,9 @@ TEST(Comparisons, AnyFlippedBitIsFound) {
   }
 }
 
-// As after a stream that broke at any message: another session goes on where the last finished range
-// ended, and no row is lost or comes twice, though its two versions lie on either side of any bound.
+// As after a stream that broke at any message: another session goes on where the last finished
+// range ended, and no row is lost or comes twice, though its two versions lie on either side of any
+// bound.
 TEST(Comparisons, GoOnInAnotherSession) {
   const SidesOfRows sides = RandomRows(1500, 200, 100, 100, 17);
   Settings settings = Comparing(Comparison::kRows);
@@ -263,11 +264,10 @@ TEST(Comparisons, RowsAreFetchedAfterASum) {
 
 constexpr uint64_t kValuesSalt = 4711;
 
-using RowNumbers = std::vector<uint32_t>;
+using RowOrdinals = std::vector<uint32_t>;
 using ValuesState = ValueComparison::State;
 
-// Rows, some of which have other values at the server. RowNumbers have gaps where keys are not
-// matched, other ones on each side.
+// Rows, some of which have other values at the server.
 struct ValuesCase {
   size_t rows = 0;
   std::vector<bool> changed;
@@ -280,22 +280,24 @@ struct ValuesCase {
 struct ValuesOutcome : ExchangeOutcome {
   ValuesState client = ValuesState::kTheirTurn;
   bool server_said_sum = false;
-  RowNumbers equal[2], changed[2];  // of the client and the server
+  // Of the client and the server. They have gaps where keys are not matched, other ones on each
+  // side.
+  RowOrdinals equal[2], changed[2], all[2];
 };
 
 ValuesOutcome CompareValues(const ValuesCase& values) {
+  ValuesOutcome outcome;
   std::deque<ValueComparison> sides;  // which are not moved
-  for (const int side : {0, 1}) {
+  for (const size_t side : {0, 1}) {
     std::mt19937_64 random(values.seed);
     Candidates matched;
     std::vector<uint64_t> digests;
     for (size_t row = 0; row < values.rows; row++) {
       const uint64_t key = random(), value = random() % 3;
-      if ((row + static_cast<size_t>(side)) % 10 == 0) digests.push_back(random.max());
-      const auto ordinal = static_cast<uint32_t>(digests.size());
-      const bool other = side == 1 && values.changed[row];
-      matched.push_back({{Mix64(key), Mix64(key + 1)}, ordinal});
-      digests.push_back(value + (other ? 1 : 0));
+      if ((row + side) % 10 == 0) digests.push_back(random.max());
+      outcome.all[side].push_back(static_cast<uint32_t>(digests.size()));
+      matched.push_back({{Mix64(key), Mix64(key + 1)}, outcome.all[side].back()});
+      digests.push_back(value + (side == 1 && values.changed[row] ? 1 : 0));
     }
     MatchingOptions options;
     options.salt = kValuesSalt + values.seed;
@@ -303,30 +305,15 @@ ValuesOutcome CompareValues(const ValuesCase& values) {
     options.planner.most_round_trips = values.most_round_trips;
     sides.emplace_back(std::move(matched), std::move(digests), options, values.differ);
   }
-  ValuesOutcome outcome;
   Exchange(&sides, values.tamper, &outcome);
   outcome.client = sides[0].state();
   outcome.server_said_sum = sides[1].said_sum();
   if (!outcome.status.ok() || outcome.client != ValuesState::kCompared) return outcome;
   for (const size_t side : {0, 1}) {
-    // From ordinals back to numbers of rows.
-    RowNumbers all;
-    uint32_t ordinal = 0;
-    for (size_t row = 0; row < values.rows; row++) {
-      if ((row + side) % 10 == 0) ordinal++;
-      all.push_back(ordinal++);
+    for (const Candidate& row : sides[side].TakeChanged()) {
+      outcome.changed[side].push_back(row.ordinal);
     }
-    const auto numbers = [&all](const Candidates& rows) {
-      RowNumbers found;
-      for (const Candidate& row : rows) {
-        const auto at = std::lower_bound(all.begin(), all.end(), row.ordinal);
-        EXPECT_TRUE(at != all.end() && *at == row.ordinal);
-        found.push_back(static_cast<uint32_t>(at - all.begin()));
-      }
-      return found;
-    };
-    outcome.changed[side] = numbers(sides[side].TakeChanged());
-    outcome.equal[side] = numbers(sides[side].TakeEqual());
+    for (const Candidate& row : sides[side].TakeEqual()) outcome.equal[side].push_back(row.ordinal);
   }
   return outcome;
 }
@@ -335,11 +322,11 @@ void ExpectRight(const ValuesCase& values, const ValuesOutcome& outcome) {
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
   ASSERT_EQ(outcome.client, ValuesState::kCompared);
   EXPECT_TRUE(outcome.server_said_sum);
-  RowNumbers equal, changed;
-  for (size_t row = 0; row < values.rows; row++) {
-    (values.changed[row] ? changed : equal).push_back(static_cast<uint32_t>(row));
-  }
   for (const size_t side : {0, 1}) {
+    RowOrdinals equal, changed;
+    for (size_t row = 0; row < values.rows; row++) {
+      (values.changed[row] ? changed : equal).push_back(outcome.all[side][row]);
+    }
     EXPECT_EQ(outcome.changed[side], changed);
     EXPECT_EQ(outcome.equal[side], equal);
   }

@@ -14,9 +14,7 @@ namespace {
 // Stands for RocksDB's formats: a bitmap of hashes, without a check word.
 constexpr size_t kTestBits = 1 << 16;
 
-size_t TestBitOf(std::string_view key) {
-  return std::hash<std::string_view>()(key) % kTestBits;
-}
+size_t TestBitOf(std::string_view key) { return std::hash<std::string_view>()(key) % kTestBits; }
 
 std::unique_ptr<KeyFilter> DecodeTestBuiltin(std::string_view block) {
   class Filter final : public KeyFilter {
@@ -114,7 +112,7 @@ class ExistingFilterSource final : public Source {
 
 // As many files as there are kinds, each of a random part of the keys, and of keys that are gone.
 std::vector<ExistingFilter> FilesOf(const Table& rows, const std::vector<std::string>& kinds,
-                                           std::mt19937_64* random) {
+                                    std::mt19937_64* random) {
   std::vector<std::vector<std::string>> files(kinds.size());
   for (const std::string& key : KeysOf(rows)) {
     files[(*random)() % files.size()].push_back(key);
@@ -249,10 +247,9 @@ TEST(ExistingFilters, ThatChangedOnTheWayAreFoundOut) {
       }
       changed = true;
     });
-    const Joined joined =
-        OneWithFilters(from_client, here, there,
-                       FilesOf(from_client ? here : there, {"builtin"}, &random))
-            .Join(operation, settings);
+    const Joined joined = OneWithFilters(from_client, here, there,
+                                         FilesOf(from_client ? here : there, {"builtin"}, &random))
+                              .Join(operation, settings);
     ASSERT_TRUE(changed);
     if (joined.piped.status.ok()) {
       ExpectExactResult(operation, here, there, joined);
@@ -356,25 +353,6 @@ ExistingFilter Fences(std::string smallest, std::string largest) {
   return {std::move(smallest), std::move(largest), FilterFormat::kNone, ""};
 }
 
-TEST(ExistingFilterSet, AsksEveryFilterThatHoldsTheKey) {
-  ExistingFilterSet set(DecodeTestBuiltin);
-  const std::vector<std::string> kinds = {"rocksieve.ribbon:0.001%", "builtin"};
-  ASSERT_TRUE(set.Add(FilterOf("rocksieve.ribbon:0.001%", {"a", "m"})));
-  ASSERT_TRUE(set.Add(FilterOf("builtin", {"b", "c"})));
-  ASSERT_TRUE(set.Add(Fences("x", "y")));
-  const std::vector<std::pair<std::string, bool>> keys = {
-      {"", false},  {"a", true},  {"aa", false}, {"b", true},  {"bb", false},
-      {"c", true},  {"d", false}, {"m", true},   {"n", false}, {"x", true},
-      {"xx", true}, {"y", true},  {"yy", false}};
-  ExistingFilterSet::Sweep sweep(set);
-  for (const auto& [key, may] : keys) EXPECT_EQ(sweep.MayContain(key), may) << key;
-  // From anywhere.
-  for (size_t i = 0; i < keys.size(); i++) {
-    ExistingFilterSet::Sweep from(set);
-    EXPECT_EQ(from.MayContain(keys[i].first), keys[i].second) << keys[i].first;
-  }
-}
-
 TEST(ExistingFilterSet, KnowsHowFarItCovers) {
   ExistingFilterSet set;
   EXPECT_FALSE(set.Covers("a"));
@@ -415,8 +393,8 @@ TEST(ExistingFilterChoice, IsTheCheapest) {
     return result;
   };
   const auto choice = [&](double client, double server, double rate, double bits_per_key = 10) {
-    return ChooseExistingFilters(side(client, bits_per_key, rate),
-                                 side(server, bits_per_key, rate), planner);
+    return ChooseExistingFilters(side(client, bits_per_key, rate), side(server, bits_per_key, rate),
+                                 planner);
   };
   // Replicas: nothing beats reconciling.
   EXPECT_EQ(choice(1e6, 1e6, 0.001), ExistingFilterChoice::kTooDear);

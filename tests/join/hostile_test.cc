@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients and servers that do not keep the rules, message by message, and what the other side makes of
-// them: an error, in the memory and the room for rows that it may take, and no wrong row.
+// Clients and servers that do not keep the rules, message by message, and what the other side makes
+// of them: an error, in the memory and the room for rows that it may take, and no wrong row.
 #include <gmock/gmock.h>
 
 #include "lib/join/matching/planner.h"
@@ -198,26 +198,39 @@ TEST_F(SessionWithHostileClient, SaysWhatItMayNot) {
       {"after its goodbye", Strategy::kAuto, {Goodbye(), EmptyRange()}, kInvalidArgument},
       {"a list", Strategy::kList, {RangeWith(2e6, false), ListOf(2e6)}, kResourceExhausted},
       {"symbols", Strategy::kSymbols, {RangeWith(2e6, false), SymbolsFor(2e6)}, kResourceExhausted},
-      {"groups", Strategy::kSketch, {RangeWith(2e6, false), SketchInManyGroups()}, kResourceExhausted},
+      {"groups",
+       Strategy::kSketch,
+       {RangeWith(2e6, false), SketchInManyGroups()},
+       kResourceExhausted},
   };
   for (const uint64_t n : {300, 2'000'000}) {
-    cases.push_back({"keys", Strategy::kKeys, {RangeWith(n, false), KeysThatUnpackToMuch()},
-                     kInvalidArgument});
+    cases.push_back(
+        {"keys", Strategy::kKeys, {RangeWith(n, false), KeysThatUnpackToMuch()}, kInvalidArgument});
     for (const uint64_t sketched : {30'000, 100'000, 2'000'001}) {
       const auto [code, or_code] = sketched > n ? std::pair(kInvalidArgument, kInvalidArgument)
                                                 : std::pair(kOk, kResourceExhausted);
-      cases.push_back({"a sketch", Strategy::kSketch, {RangeWith(n, false), SketchOf(sketched)},
-                       code, or_code});
+      cases.push_back({"a sketch",
+                       Strategy::kSketch,
+                       {RangeWith(n, false), SketchOf(sketched)},
+                       code,
+                       or_code});
     }
   }
   for (const uint64_t n : {400'000u, 1'500'000u, 4'294'967'295u}) {
-    cases.push_back({"more cells than keys", Strategy::kSketch,
-                     {RangeWith(300, true), EmptyCellsOf(n)}, kInvalidArgument, kInvalidArgument,
+    cases.push_back({"more cells than keys",
+                     Strategy::kSketch,
+                     {RangeWith(300, true), EmptyCellsOf(n)},
+                     kInvalidArgument,
+                     kInvalidArgument,
                      true});
   }
   for (const uint64_t n : {1'000, 30'000, 400'000, 2'000'000}) {
-    cases.push_back({"all of many keys differ", Strategy::kSketch,
-                     {RangeWith(n, true), EmptyCellsOf(n)}, kOk, kResourceExhausted, true});
+    cases.push_back({"all of many keys differ",
+                     Strategy::kSketch,
+                     {RangeWith(n, true), EmptyCellsOf(n)},
+                     kOk,
+                     kResourceExhausted,
+                     true});
   }
   for (const Case& said : cases) {
     SCOPED_TRACE(said.name);

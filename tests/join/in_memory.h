@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sides of a join in memory: rows, a sink that counts, and what carries the messages of two sessions.
+// Sides of a join in memory: rows, a sink that counts, and what carries the messages of two
+// sessions.
 #pragma once
 
 #include <algorithm>

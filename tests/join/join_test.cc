@@ -38,9 +38,17 @@ TEST(Join, IsExactForLinksOfAllRates) {
 TEST(Join, IsExactAtAllSizesAndOverlaps) {
   for (Operation operation : kAllOperations) {
     for (const auto& [client, server] :
-         std::initializer_list<std::pair<size_t, size_t>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 700},
-                                                          {700, 2}, {300, 300}, {5000, 5000},
-                                                          {30, 9000}, {9000, 30}, {4000, 12000}}) {
+         std::initializer_list<std::pair<size_t, size_t>>{{0, 0},
+                                                          {0, 1},
+                                                          {1, 0},
+                                                          {1, 1},
+                                                          {2, 700},
+                                                          {700, 2},
+                                                          {300, 300},
+                                                          {5000, 5000},
+                                                          {30, 9000},
+                                                          {9000, 30},
+                                                          {4000, 12000}}) {
       for (double overlap : {0.0, 0.1, 0.5, 0.9, 1.0}) {
         const auto common =
             static_cast<size_t>(overlap * static_cast<double>(std::min(client, server)));
@@ -296,15 +304,15 @@ TEST(JoinOnExpression, ProvesThatAbsentRowsAreComplete) {
 }
 
 TEST(JoinOnExpression, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
-  const std::unique_ptr<Source> here =
-      SourceOf({{"1", "a|b"}, {"2", "none"}}, "value.field(|,2)");
+  const std::unique_ptr<Source> here = SourceOf({{"1", "a|b"}, {"2", "none"}}, "value.field(|,2)");
   MemorySource there({});
   Collector collector;
   Settings settings;
   settings.client.own_absent_rows = false;
   UnpackingSink sink(&collector, true, false);
-  EXPECT_EQ(JoinSources(Operation::kLocalOnly, here.get(), &there, settings, &collector, &sink).result,
-            (Result{{"1", "a|b", Side::kClient}}));
+  EXPECT_EQ(
+      JoinSources(Operation::kLocalOnly, here.get(), &there, settings, &collector, &sink).result,
+      (Result{{"1", "a|b", Side::kClient}}));
   uint64_t rows = 0;
   EXPECT_TRUE(EmitAbsentRows(here.get(), &sink, &rows).ok() && sink.Commit().ok());
   EXPECT_EQ(rows, 1u);
@@ -393,36 +401,6 @@ TEST(Planner, KnowsTheSizeOfSketches) {
       }
     }
   }
-}
-
-// Whatever computing is worth. Lists are the shortest way there is.
-TEST(Planner, TakesNoMoreTurnsThanThereMayBe) {
-  for (const bool is_client : {false, true}) {
-    const int list_turns = is_client ? 2 : 3;
-    for (int turns_left = list_turns; turns_left <= 8; turns_left++) {
-      for (const double overlap : kOverlaps) {
-        for (double price = 0.0001; price < 20; price *= 4) {
-          PlannerOptions options;
-          options.weights = WeightsForPrice(price, Isa::kAvx512);
-          const PlannedStep step = CheapestStep(Sides(125'000, overlap), {is_client, turns_left},
-                                                /*begun=*/{}, options);
-          EXPECT_LE(step.turns, turns_left) << overlap << ", " << price;
-        }
-      }
-    }
-  }
-}
-
-TEST(Planner, HasPricesOfEachInstructionSet) {
-  const PartPrices& plain = PricesOf(Isa::kPortable);
-  for (const Isa isa : {Isa::kSse2, Isa::kAvx2, Isa::kAvx512, Isa::kNeon}) {
-    const PartPrices& prices = PricesOf(isa);
-    EXPECT_LE(prices.filter_query_ns, plain.filter_query_ns) << IsaName(isa);
-    EXPECT_LE(prices.symbols_send_ns, plain.symbols_send_ns) << IsaName(isa);
-    EXPECT_EQ(WeightsForPrice(0.5, isa).prices.symbols_send_ns, prices.symbols_send_ns);
-  }
-  EXPECT_EQ(CostWeights().prices.symbols_send_ns, PricesOf(Isa::kAvx512).symbols_send_ns);
-  EXPECT_EQ(WeightsForPrice(0.5).prices.filter_query_ns, PricesOf(ActiveIsa()).filter_query_ns);
 }
 
 TEST(Planner, ShipsKeysThatAreShort) {

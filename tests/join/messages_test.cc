@@ -182,32 +182,6 @@ TEST(ExistingFilterStream, TestVector) {
   EXPECT_EQ(set.DigestOf(1), 0x91526733542f8621u);
 }
 
-TEST(ExistingFilterStream, IsCutAnywhere) {
-  std::mt19937_64 random(1);
-  std::string bytes;
-  ExistingFilterSet sent;
-  for (int i = 0; i < 20; i++) {
-    const ExistingFilter filter = {std::to_string(100 + i), std::string(1 + random() % 300, 'z'),
-                                   FilterFormat::kOurs,
-                                   std::string(random() % 1000, static_cast<char>(random()))};
-    AppendExistingFilter(filter, &bytes);
-    ASSERT_TRUE(sent.Add(filter));
-  }
-  for (const size_t longest : {1, 7, 100, 5000}) {
-    ExistingFilterSet set;
-    MemoryHold memory;
-    ExistingFilterAssembler assembler(&set, 1 << 20, &memory);
-    for (size_t at = 0; at < bytes.size();) {
-      const size_t size = std::min<size_t>(1 + random() % longest, bytes.size() - at);
-      ASSERT_TRUE(assembler.Add(std::string_view(bytes).substr(at, size)).ok());
-      at += size;
-    }
-    EXPECT_TRUE(assembler.AtBoundary());
-    ASSERT_EQ(set.size(), sent.size());
-    EXPECT_EQ(set.DigestOf(set.size()), sent.DigestOf(sent.size()));
-  }
-}
-
 TEST(ExistingFilterStream, RefusesWhatItCannotHoldOrRead) {
   const auto add = [](const std::string& bytes, uint64_t most_bytes) {
     ExistingFilterSet set;
@@ -273,7 +247,8 @@ TEST(JoinFaults, AnyMessageMayBeTheLast) {
   }
 }
 
-// Servers that contradict themselves or exaggerate in all that they say, and wires that do it for them.
+// Servers that contradict themselves or exaggerate in all that they say, and wires that do it for
+// them.
 TEST(JoinFaults, LiesAreFound) {
   const auto facts = [](std::function<void(Facts*)> change) {
     return ChangeKind<Facts>(std::move(change));
@@ -337,9 +312,9 @@ Tamper ChangeRows(Operation operation, std::function<void(Table*)> change) {
     int unnamed = 0;
     const auto take = [&](const Row& row, bool new_key) {
       unnamed += new_key;
-      changed.emplace_back(SendsMatched(operation) ? std::to_string(1000000 + unnamed)
-                                                   : std::string(row.key),
-                           row.value);
+      changed.emplace_back(
+          SendsMatched(operation) ? std::to_string(1000000 + unnamed) : std::string(row.key),
+          row.value);
       return absl::OkStatus();
     };
     EXPECT_TRUE(reader.Read(rows->batch, take).ok());

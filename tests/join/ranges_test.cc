@@ -1,170 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both sides of a session know of their ranges: which there are, how they begin to reconcile
-// one, which of its keys are matched; and what a join says about each of its ranges.
+// What a join says about each of its ranges; ranges that other threads compute for, and those of
+// joins with several shards at once, which scan this side's ranges together.
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <thread>
+
 #include "lib/join/memory_account.h"
-#include "lib/join/session/client_ranges.h"
 #include "lib/join/session/range_result.h"
-#include "lib/join/session/reconciliation.h"
+#include "lib/join/session/range_turns.h"
+#include "lib/join/session/shared_ranges.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
 namespace {
 
-std::vector<uint64_t> RangeNumbersOf(ClientRanges* ranges) {
-  std::vector<uint64_t> numbers;
-  for (const ClientRange& range : *ranges) numbers.push_back(range.number);
-  return numbers;
-}
-
-TEST(ClientRanges, AreInKeyOrderWhateverIsCut) {
-  uint64_t created = 0;
-  ClientRanges ranges({"", std::nullopt}, {}, &created, nullptr);
-  ClientRange* const first = *ranges.AddNext("m");
-  EXPECT_EQ(ranges.rest()->begin, "m");
-  ranges.GiveBack(first, "g");
-  EXPECT_EQ(first->interval.end, "g");
-  EXPECT_EQ(ranges.rest()->begin, "g");
-  ASSERT_TRUE(ranges.AddNext(std::nullopt).ok());
-  EXPECT_FALSE(ranges.rest());
-
-  ASSERT_TRUE(ranges.CutShort(first, "c").ok());
-  EXPECT_EQ(first->interval.end, "c");
-  // Ranges that came are even, also for sessions that cut others; what was cut off is odd.
-  EXPECT_EQ(RangeNumbersOf(&ranges), (std::vector<uint64_t>{0, 1, 2}));
-  EXPECT_EQ((*ranges.Find(1))->interval.begin, "c");
-  EXPECT_EQ((*ranges.Find(1))->interval.end, "g");
-  EXPECT_EQ((*ranges.Find(2))->interval.begin, "g");
-  EXPECT_FALSE(ranges.Find(3).ok());
-  EXPECT_EQ(created, 3u);
-}
-
-TEST(ClientRanges, WhatIsUnfinishedBeginsWithTheFirst) {
-  uint64_t created = 0;
-  ClientRanges ranges({"b", "y"}, {}, &created, nullptr);
-  EXPECT_EQ(ranges.Unfinished()->begin, "b");
-  ASSERT_TRUE(ranges.AddNext("m").ok());
-  ASSERT_TRUE(ranges.AddNext("y").ok());
-  EXPECT_EQ(ranges.Unfinished()->begin, "b");
-  ranges.PopFront();
-  EXPECT_EQ(ranges.Unfinished()->begin, "m");
-  EXPECT_EQ(ranges.Unfinished()->end, "y");
-  ranges.PopFront();
-  EXPECT_FALSE(ranges.Unfinished());
-}
-
-TEST(ClientRanges, LieInTheParts) {
-  uint64_t created = 0;
-  const std::vector<KeyInterval> parts = {{"a", "c"}, {"f", "g"}, {"k", "p"}, {"x", std::nullopt}};
-  ClientRanges ranges({"b", "z"}, parts, &created, nullptr);
-  EXPECT_EQ(ranges.rest()->begin, "b");  // what came before is done
-  ASSERT_TRUE(ranges.AddNext("c").ok());
-  ClientRange* const second = *ranges.AddNext("g");
-  EXPECT_EQ(ranges.rest()->begin, "k");
-  ranges.GiveBack(second, "fm");
-  EXPECT_EQ(second->interval.end, "fm");
-  EXPECT_EQ(ranges.rest()->begin, "fm");
-  EXPECT_EQ(ranges.rest()->end, "g");
-  ASSERT_TRUE(ranges.AddNext("g").ok());
-  EXPECT_EQ(ranges.rest()->begin, "k");
-  ClientRange* const third = *ranges.AddNext("m");
-  ranges.GiveBack(third, "l");
-  EXPECT_EQ(ranges.rest()->begin, "l");
-  EXPECT_EQ(ranges.rest()->end, "p");
-  ASSERT_TRUE(ranges.AddNext("p").ok());
-  EXPECT_EQ(ranges.rest()->end, "z");
-  for (int i = 0; i < 5; i++) ranges.PopFront();
-  EXPECT_EQ(ranges.Unfinished()->begin, "x");
-  ASSERT_TRUE(ranges.AddNext("z").ok());
-  EXPECT_FALSE(ranges.rest());
-  EXPECT_EQ(ranges.Unfinished()->end, "z");
-  ranges.PopFront();
-  EXPECT_FALSE(ranges.Unfinished());
-}
-
-TEST(ClientRanges, FencesAreTakenFromTheAccount) {
-  uint64_t created = 0;
-  MemoryAccount account(sizeof(ClientRange) + 4 * 10);
-  ClientRanges ranges({"", std::nullopt}, {}, &created, &account);
-  ASSERT_TRUE(ranges.AddNext(std::string(10, 'k')).ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(ranges.AddNext("z").status()));
-}
-
-RangeKeys RangeKeysOf(uint64_t all, size_t candidates) {
-  RangeKeys keys;
-  keys.sum.count = all;
-  keys.candidates.resize(candidates);
-  return keys;
-}
-
-struct BothSides {
-  OpenedRange client, server;
-  RangeKeys client_keys, server_keys;
-
-  BothSides(RangeKeys clients, RangeKeys servers)
-      : client_keys(std::move(clients)), server_keys(std::move(servers)) {
-    client.is_client = client.begins = true;
-    client.theirs.count = server_keys.sum.count;
-    server.theirs.count = client_keys.sum.count;
-  }
-  void ExpectTheyAgree() {
-    const MatchingOptions theirs = OptionsFor(server, server_keys, {});
-    client.common = theirs.common;  // as Facts say
-    const MatchingOptions ours = OptionsFor(client, client_keys, {});
-    EXPECT_EQ(ours.salt, theirs.salt);
-    EXPECT_NE(ours.begins, theirs.begins);
-    EXPECT_EQ(ours.common, theirs.common);
-    EXPECT_EQ(ours.common_error, theirs.common_error);
-    EXPECT_EQ(ours.their_count, static_cast<double>(server_keys.candidates.size()));
-    EXPECT_EQ(theirs.their_count, static_cast<double>(client_keys.candidates.size()));
-    // Nobody has more to list than candidates.
-    EXPECT_EQ(ours.most_list_entries, server_keys.candidates.size());
-    EXPECT_EQ(theirs.most_list_entries, client_keys.candidates.size());
-  }
-};
-
-TEST(OptionsFor, BothSidesAgreeOnWhatIsKnown) {
-  BothSides sides(RangeKeysOf(300, 300), RangeKeysOf(200, 200));
-  sides.ExpectTheyAgree();
-  sides.client.counters = sides.server.counters = 64;
-  sides.server.common = 150;
-  sides.ExpectTheyAgree();
-  BothSides pruned_here(RangeKeysOf(300, 100), RangeKeysOf(200, 200));  // by filters of the server
-  pruned_here.client.prunes = true;
-  pruned_here.server.pruning = {/*filters=*/3, /*digest=*/1, /*candidates=*/100};
-  pruned_here.client.their_pass_rate = pruned_here.server.own_pass_rate = 0.05;
-  pruned_here.ExpectTheyAgree();
-  BothSides pruned_there(RangeKeysOf(300, 300), RangeKeysOf(200, 80));  // by those of the client
-  pruned_there.server.prunes = true;
-  pruned_there.client.pruning = {/*filters=*/3, /*digest=*/1, /*candidates=*/80};
-  pruned_there.server.their_pass_rate = pruned_there.client.own_pass_rate = 0.05;
-  pruned_there.ExpectTheyAgree();
-}
-
-TEST(MatchedSweep, KnowsTheKeysThatWereLeft) {
-  const MatchedKeys some = {/*all=*/false, {{{}, 2}, {{}, 5}}};
-  MatchedSweep sweep(some);
-  std::vector<uint32_t> matched;
-  for (uint32_t ordinal = 0; ordinal < 8; ordinal++) {
-    if (sweep.IsMatched(ordinal)) matched.push_back(ordinal);
-  }
-  EXPECT_EQ(matched, (std::vector<uint32_t>{2, 5}));
-  const MatchedKeys all = {/*all=*/true, {}};
-  EXPECT_TRUE(MatchedSweep(all).IsMatched(7));
-  const MatchedKeys none;
-  EXPECT_FALSE(MatchedSweep(none).IsMatched(0));
-}
-
-// What a join says about each of its ranges.
-
 struct Reported : Joined {
   std::vector<RangeReport> ranges;
 };
 
-Reported JoinReporting(const Table& here, const Table& there,
-                       Strategy strategy = Strategy::kAuto) {
+Reported JoinReporting(const Table& here, const Table& there, Strategy strategy = Strategy::kAuto) {
   Reported reported;
   Settings settings(strategy, 1000, 1 << 20);
-  settings.client.range_done = [&](const RangeReport& report) { reported.ranges.push_back(report); };
+  settings.client.range_done = [&](const RangeReport& report) {
+    reported.ranges.push_back(report);
+  };
   static_cast<Joined&>(reported) = Join(Operation::kDifference, here, there, settings);
   return reported;
 }
@@ -241,6 +101,302 @@ TEST(IntervalText, IsShortAndPrintable) {
   const absl::Status once = Naming({"a", "b"}, absl::AbortedError("why"));
   EXPECT_EQ(once.message(), "why (in the range from \"a\" up to \"b\")");
   EXPECT_EQ(Naming({"c", "d"}, once), once);
+}
+
+TEST(Workers, DoWhatIsAddedOnceAndInTurn) {
+  for (const size_t threads : {0, 1, 3}) {
+    std::vector<int> order;
+    std::atomic<int> done = 0;
+    {
+      Workers workers(threads);
+      for (int i = 0; i < 100; i++) {
+        workers.Add([&, i, threads] {
+          if (threads <= 1) order.push_back(i);
+          done++;
+        });
+      }
+      while (done < 100) std::this_thread::yield();
+    }
+    EXPECT_EQ(done, 100);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    EXPECT_EQ(order.size(), threads <= 1 ? 100u : 0u);
+  }
+}
+
+// The results, and every byte on the wire but for its order, are those of one thread.
+TEST(RangeTurns, JoinsAreAsInOneThread) {
+  Workers workers(3);
+  std::mt19937_64 random(2);
+  for (const Operation operation : kAllOperations) {
+    for (const Strategy strategy : kAllStrategies) {
+      const size_t mine = 500 + random() % 6000, theirs = 500 + random() % 6000;
+      const auto [here, there] =
+          RandomSides(mine, theirs, random() % (std::min(mine, theirs) + 1), random());
+      Settings settings(strategy);
+      const Joined one = Join(operation, here, there, settings);
+      for (const size_t ahead : {2, 6}) {
+        settings.workers = &workers;
+        settings.client.ranges_ahead = ahead;
+        ExpectExact(operation, here, there, settings);
+        const Joined several = Join(operation, here, there, settings);
+        EXPECT_TRUE(several.result == one.result);
+        EXPECT_EQ(several.piped.to_server, one.piped.to_server) << NameOf(strategy);
+        EXPECT_EQ(several.piped.to_client, one.piped.to_client) << NameOf(strategy);
+        EXPECT_EQ(several.statistics.ranges, one.statistics.ranges);
+        EXPECT_EQ(several.statistics.filters, one.statistics.filters);
+      }
+    }
+  }
+}
+
+// Whatever is changed on its way: an error or the right result, and no side waits for ever.
+TEST(RangeTurns, NothingWrongComesOfDamagedMessages) {
+  Workers workers(2);
+  std::mt19937_64 random(3);
+  const auto [here, there] = RandomSides(3000, 3000, 2000, 1);
+  const Result expected = Expected(Operation::kLocalOnly, here, there);
+  int failed = 0;
+  for (int round = 0; round < 150; round++) {
+    Settings settings;
+    settings.workers = &workers;
+    settings.client.ranges_ahead = 4;
+    settings.tamper = FlipBit(random() % 40, random());
+    const Joined joined = Join(Operation::kLocalOnly, here, there, settings);
+    failed += joined.piped.status.ok() ? 0 : 1;
+    if (joined.piped.status.ok() && joined.statistics.local_only_keys == expected.size()) {
+      EXPECT_TRUE(joined.sorted == expected);
+    }
+    ExpectNoWrongRow(joined, expected);
+  }
+  EXPECT_GT(failed, 50);
+}
+
+// Stops all scans but the first `free` ones until it is told to let them go.
+class GatedSource final : public Source {
+ public:
+  GatedSource(const Table& rows, int free) : source_(rows), free_(free) {}
+  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
+    if (free_-- <= 0) {
+      waiting = true;
+      while (!open) std::this_thread::yield();
+      if (fails) throw std::bad_alloc();
+    }
+    return source_.Scan(interval);
+  }
+  uint64_t EstimateKeys() override { return source_.EstimateKeys(); }
+
+  std::atomic<bool> open = false, waiting = false, fails = false;
+
+ private:
+  MemorySource source_;
+  std::atomic<int> free_;
+};
+
+// A server that ships its keys, which stops while it reads them.
+struct Stopped {
+  explicit Stopped(Workers* workers)
+      : sides(RandomSides(2000, 2000, 1000, 5)), here(sides.first), there(sides.second, 1) {
+    ClientSessionOptions client_options;
+    client_options.salt = 77;
+    client_options.planner.strategy = Strategy::kKeys;
+    client_options.operation = Operation::kCount;
+    ServerSessionOptions server_options;
+    server_options.planner = client_options.planner;
+    server_options.workers = workers;
+    client.emplace(&here, nullptr, client_options);
+    server.emplace(&there, server_options);
+    // Hello, its answer, and the opening of the only range.
+    EXPECT_TRUE(server->Receive(client->Next().value()).ok());
+    EXPECT_TRUE(client->Receive(server->Next().value()).ok());
+    opening = client->Next().value();
+    EXPECT_TRUE(server->Receive(opening).ok());
+    while (!there.waiting) std::this_thread::yield();
+  }
+
+  std::pair<Table, Table> sides;
+  MemorySource here;
+  GatedSource there;
+  std::optional<ClientSession> client;
+  std::optional<ServerSession> server;
+  std::string opening;
+};
+
+TEST(RangeTurns, OthersAreHeardWhileOneIsComputed) {
+  Workers workers(1);
+  Stopped stopped(&workers);
+  EXPECT_TRUE(stopped.server->computes());
+  const absl::StatusOr<std::string> facts = stopped.server->Next();
+  ASSERT_TRUE(facts.ok() && !facts->empty());
+  EXPECT_TRUE(stopped.server->Next()->empty());  // at once
+  std::atomic<int> rung = 0;
+  stopped.server->WhenReady([&rung] { rung++; });
+  stopped.there.open = true;
+  while (rung == 0) std::this_thread::yield();
+  const absl::StatusOr<std::string> keys = stopped.server->Next();
+  ASSERT_TRUE(keys.ok());
+  EXPECT_GT(keys->size(), 16000u);
+  EXPECT_FALSE(stopped.server->computes());
+}
+
+// A message for the same range waits until it is computed, and finds it as it is then.
+TEST(RangeTurns, AMessageForTheRangeWaits) {
+  for (const bool opens_again : {false, true}) {
+    Workers workers(1);
+    Stopped stopped(&workers);
+    std::jthread opener([&stopped] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      stopped.there.open = true;
+    });
+    const std::string second = opens_again ? stopped.opening : Encode(Step{0, "x"});
+    absl::Status status = stopped.server->Receive(second);
+    EXPECT_TRUE(stopped.there.open);
+    // A step that makes no sense is found to make none by another thread.
+    while (status.ok()) status = stopped.server->Next().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
+TEST(RangeTurns, AnExceptionIsThrownInTheSessionsThread) {
+  Workers workers(1);
+  Stopped stopped(&workers);
+  stopped.there.fails = true;
+  stopped.there.open = true;
+  EXPECT_TRUE(stopped.server->Next().ok());  // the facts, whether it is ready or not
+  EXPECT_THROW(
+      {
+        while (stopped.server->Next().ok()) std::this_thread::yield();
+      },
+      std::bad_alloc);
+}
+
+TEST(RangeTurns, TheEndOfASessionWaitsForWhatIsComputed) {
+  Workers workers(1);
+  Stopped stopped(&workers);
+  std::jthread opener([&stopped] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stopped.there.open = true;
+  });
+  stopped.server.reset();
+  EXPECT_TRUE(stopped.there.open);
+}
+
+// What was heard is in the account while it waits for a thread.
+TEST(RangeTurns, WhatWasHeardTakesMemory) {
+  MemoryAccount memory(1000);
+  RangeTurns turns(nullptr, &memory);
+  EXPECT_EQ(turns.Begin(1, nullptr, std::string(2000, 'x')).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(turns.empty());
+  EXPECT_EQ(memory.used_bytes(), 0u);
+}
+
+// Each shard in a thread of its own; `most_keys` of the servers. All are exact.
+std::vector<Statistics> JoinShards(Operation operation, const Table& here,
+                                   const std::vector<Table>& shards, uint64_t most_keys) {
+  SharedRanges::Options options;
+  options.salt = 99;
+  options.patience = std::chrono::minutes(1);  // a loaded machine shall not change what is counted
+  SharedRanges ranges(options);
+  std::deque<SharedRanges::Member> members;
+  for (size_t i = 0; i < shards.size(); i++) members.emplace_back(&ranges);
+  std::vector<Statistics> statistics(shards.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < shards.size(); i++) {
+    threads.emplace_back([&, i] {
+      Settings settings(Strategy::kAuto, 500, most_keys);
+      settings.client.salt = options.salt;
+      settings.client.shared = &members[i];
+      const Joined joined = Join(operation, here, shards[i], settings);
+      members[i].Leave();
+      ExpectExactResult(operation, here, shards[i], joined);
+      statistics[i] = joined.statistics;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return statistics;
+}
+
+TEST(SharedRanges, EachKeyIsScannedOnceForAllShards) {
+  // Large shards: this side begins, with a filter.
+  const auto [here, there] = RandomSides(4000, 100'000, 2000, 51);
+  std::vector<Table> shards(4);
+  for (size_t i = 0; i < there.size(); i++) shards[i % 4].push_back(there[i]);
+  uint64_t hashed = 0, built = 0, sent = 0;
+  for (const Statistics& shard : JoinShards(Operation::kLocalOnly, here, shards, 100'000)) {
+    hashed += shard.keys_hashed;
+    built += shard.filters_built;
+    sent += shard.filters;
+  }
+  EXPECT_EQ(hashed, KeysOf(here).size());
+  EXPECT_GE(sent, 4 * built);
+  EXPECT_GT(built, 0u);
+}
+
+TEST(SharedRanges, ShardsThatCutRangesStaySharedAfterwards) {
+  const auto [here, there] = RandomSides(6000, 9000, 3000, 52);
+  std::vector<Table> shards(2);
+  for (size_t i = 0; i < there.size(); i++) shards[i % 3 == 0].push_back(there[i]);
+  for (const Operation operation : kAllOperations) {
+    uint64_t hashed = 0;
+    // The larger shard takes 400 keys at once only, and cuts each range.
+    for (const Statistics& shard : JoinShards(operation, here, shards, 400)) {
+      hashed += shard.keys_hashed;
+    }
+    EXPECT_LT(hashed, 3 * KeysOf(here).size());
+  }
+}
+
+TEST(SharedRanges, AShardThatIsBehindHoldsNobodyUp) {
+  const auto [here, there] = RandomSides(10'000, 10'000, 5000, 53);
+  SharedRanges::Options options;
+  options.most_kept = 2;
+  options.patience = std::chrono::milliseconds(1);
+  SharedRanges ranges(options);
+  SharedRanges::Member quick(&ranges), slow(&ranges);
+  MemorySource source(here);
+  const auto take_all = [&](SharedRanges::Member* member, uint64_t* scanned_keys) {
+    KeyInterval rest;
+    uint64_t keys_seen = 0;
+    for (uint64_t range = 0;; range += 2) {
+      RangeKeys keys;
+      std::shared_ptr<FilterMaker> filters;
+      bool scanned = false;
+      EXPECT_TRUE(member->Take(&source, rest, range, 100, &keys, &filters, &scanned).ok());
+      keys_seen += keys.sum.count;
+      if (scanned) *scanned_keys += keys.sum.count;
+      if (!keys.next_key) return keys_seen;
+      rest.begin = *keys.next_key;
+    }
+  };
+  uint64_t quick_scanned = 0, slow_scanned = 0;
+  EXPECT_EQ(take_all(&quick, &quick_scanned), 10'000u);
+  EXPECT_EQ(quick_scanned, 10'000u);
+  EXPECT_EQ(take_all(&slow, &slow_scanned), 10'000u);
+  EXPECT_GT(slow_scanned, 9'000u);
+}
+
+TEST(SharedRanges, WhoFailsToScanFailsAlone) {
+  class Broken final : public Source {
+   public:
+    std::unique_ptr<Cursor> Scan(const KeyInterval&) override {
+      class Failing final : public Cursor {
+        bool Next(Row*) override { return false; }
+        absl::Status status() const override { return absl::DataLossError("a broken disk"); }
+      };
+      return std::make_unique<Failing>();
+    }
+    uint64_t EstimateKeys() override { return 1; }
+  };
+  SharedRanges ranges({});
+  SharedRanges::Member first(&ranges), second(&ranges);
+  Broken broken;
+  MemorySource whole(Table{{"a", "1"}});
+  RangeKeys keys;
+  std::shared_ptr<FilterMaker> filters;
+  bool scanned = false;
+  EXPECT_TRUE(absl::IsDataLoss(first.Take(&broken, {}, 1, 10, &keys, &filters, &scanned)));
+  EXPECT_TRUE(second.Take(&whole, {}, 1, 10, &keys, &filters, &scanned).ok());
+  EXPECT_EQ(keys.sum.count, 1u);
 }
 
 }  // namespace

@@ -225,16 +225,6 @@ TEST(RowSorter, SaysThatTheDiskIsFullAndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::remove(directory)) << "it was not empty";
 }
 
-TEST(RowSorter, NamesADirectoryThatIsNotThere) {
-  SortOptions options;
-  options.memory_bytes = 1;
-  options.directory = "/nowhere/at/all";
-  RowSorter sorter(options);
-  EXPECT_TRUE(sorter.Add({"a", ""}).ok());
-  const absl::Status status = sorter.Add({"b", ""});
-  EXPECT_NE(status.message().find("/nowhere/at/all"), absl::string_view::npos) << status;
-}
-
 TEST(RowSorter, EndsSoonAfterItIsToldToWhereverItIs) {
   const Table rows = RandomRows(20000, 5);
   for (const int checks : {0, 3, 19, 25, 45}) {  // of some 60: while rows come, spill, are merged
@@ -357,27 +347,6 @@ TEST(WholeRow, JoinKeysOfOthersAreRefused) {
                                    std::string("a\0\x01\0\x01", 5), std::string("a")}) {
     EXPECT_FALSE(KeyOfWholeRow(wrong + digest, &key)) << wrong;
   }
-}
-
-TEST(WholeRow, JoinKeysPartIntoKeyAndDigest) {
-  std::string one, other, longer;
-  WholeRowJoinKey({std::string_view("a\0b", 3), "1"}, &one);
-  WholeRowJoinKey({std::string_view("a\0b", 3), "2"}, &other);
-  WholeRowJoinKey({std::string_view("a\0b\0", 4), "1"}, &longer);
-  std::string_view key = one, same = other, next = longer;
-  uint64_t digest = 0, another = 0, first = 0;
-  ASSERT_TRUE(TakeDigest(&key, &digest) && TakeDigest(&same, &another) &&
-              TakeDigest(&next, &first));
-  EXPECT_EQ(key, same);
-  EXPECT_NE(digest, another);
-  EXPECT_EQ(digest, first);
-  EXPECT_EQ(digest, XXH3_64bits("1", 1));
-  EXPECT_LT(key, next);  // as their keys
-  EXPECT_EQ(std::string(key) + std::string(DigestBytesOf(one)), one);
-  std::string_view none = std::string_view(one).substr(one.size() - kWholeRowDigestBytes - 1);
-  EXPECT_FALSE(TakeDigest(&none, &digest));
-  std::string_view no_end = "0123456789abcdef";
-  EXPECT_FALSE(TakeDigest(&no_end, &digest));
 }
 
 TEST(WholeRow, ValuesCanBeLeftOut) {

@@ -122,8 +122,9 @@ struct Joined {
 };
 
 // `sink`, if there is one, gives what it gets to `collector`.
-inline Joined JoinSources(Operation operation, Source* here, Source* there, Settings settings = Settings(),
-                          Collector* collector = nullptr, Sink* sink = nullptr) {
+inline Joined JoinSources(Operation operation, Source* here, Source* there,
+                          Settings settings = Settings(), Collector* collector = nullptr,
+                          Sink* sink = nullptr) {
   Collector own;
   if (collector == nullptr) collector = &own;
   settings.client.operation = operation;
@@ -172,8 +173,8 @@ inline void ExpectExact(Operation operation, const Table& client, const Table& s
 
 // Some rows of the right result, whether it ended in an error or not.
 inline void ExpectNoWrongRow(const Joined& joined, const Result& expected) {
-  EXPECT_TRUE(std::includes(expected.begin(), expected.end(), joined.sorted.begin(),
-                            joined.sorted.end()));
+  EXPECT_TRUE(
+      std::includes(expected.begin(), expected.end(), joined.sorted.begin(), joined.sorted.end()));
 }
 
 // Flips a bit of one message.

