@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`serve` and `join` between real processes: operations, output, reports.
 
-Every result is compared with what `comm` says of the sorted keys.
+Every result is compared with what sets say of the keys.
 """
 
 import json

@@ -12,7 +12,7 @@ import subprocess
 import unittest
 
 from environment import run_ok, thorough
-from join_support import (MIB, ROCKSIEVE, JoinSandbox, StepRelay, comm, damage, load,
+from join_support import (MIB, ROCKSIEVE, JoinSandbox, StepRelay, damage, load,
                           memory_high_water_mark)
 
 
@@ -97,9 +97,10 @@ class JoinDataTest(JoinSandbox):
     def test_server_with_little_memory(self):
         """Once, with symbols or more threads, two ranges at work did not fit beside the queues."""
         keys = sorted({f"{self.random.randrange(10**12):012d}" for _ in range(60_000)})
-        for name in ("few", "others"):
-            self.load_class_database(name, [key for key in keys if self.random.random() < 0.6])
-        wanted = comm("-12", self.files["few"], self.files["others"])
+        sides = {name: {key for key in keys if self.random.random() < 0.6} for name in ("few", "others")}
+        for name, of_side in sides.items():
+            self.load_class_database(name, sorted(of_side))
+        wanted = sorted(sides["few"] & sides["others"])
         for memory in 3, 4:
             server = self.serve("others", f"--memory={memory}", "--sessions=1")
             for strategy in "symbols", "sketch", "cuckoo", "ping-pong":

@@ -23,11 +23,6 @@ def write_lines(path, lines):
     return path
 
 
-def comm(flags, left, right):
-    """What only one file has, or both have, of sorted lines."""
-    return run_ok("comm", flags, left, right).out.splitlines()
-
-
 def load(database, rows, spec="rocksieve.ribbon:10", *flags):
     """`rows`: lines, or a file of them."""
     if not isinstance(rows, os.PathLike):
@@ -244,9 +239,9 @@ class JoinSandbox(Sandbox):
         cls.files = {}
         for name, some in [("left", cls.left), ("right", cls.right)]:
             cls.load_class_database(name, some)
-        cls.both = comm("-12", cls.files["left"], cls.files["right"])
-        cls.only_left = comm("-23", cls.files["left"], cls.files["right"])
-        cls.only_right = comm("-13", cls.files["left"], cls.files["right"])
+        cls.both = sorted(set(cls.left) & set(cls.right))
+        cls.only_left = sorted(set(cls.left) - set(cls.right))
+        cls.only_right = sorted(set(cls.right) - set(cls.left))
         cls.all_counts = (len(cls.both), len(cls.only_left), len(cls.only_right))
 
     @classmethod

@@ -309,7 +309,7 @@ class CountedSource final : public Source {
 
 absl::StatusOr<View> Open(const ViewRequest& request, const ViewTerms&) {
   if (request.on == "bad") return absl::InvalidArgumentError("no such expression");
-  return View{std::make_unique<CountedSource>(), "database"};
+  return View{std::make_unique<CountedSource>(), "database", {}};
 }
 
 TEST(ViewRegistry, ABrokenSessionFindsItsViewAgain) {
