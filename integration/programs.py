@@ -189,9 +189,6 @@ class Prometheus:
         result = self._api("query?" + urllib.parse.urlencode({"query": expression}))["result"]
         return [(one["metric"], float(one["value"][1])) for one in result]
 
-    def targets(self):
-        return self._api("targets")["activeTargets"]
-
     def alerts(self):
         """{name: labels} of those that fire."""
         return {alert["labels"]["alertname"]: alert["labels"] for alert in self._api("alerts")["alerts"]
