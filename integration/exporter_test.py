@@ -215,9 +215,12 @@ class Serving(Exporting):
                 self.assertEqual(1, value_of(text, "rocksieve_db_looks_total"))
 
     def test_scrapes_do_not_wait_for_whoever_reads_the_log(self):
-        process = self.start(*(self.directory / f"{number:0100d}" for number in range(40)),
-                             errors=subprocess.PIPE)
-        fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 4096)  # 20 lines, and then it is full
+        reader, writer = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), "rw"))
+        self.addCleanup(reader.close)
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)  # 20 lines, and then it is full
+        with writer:
+            process = self.start(*(self.directory / f"{number:0100d}" for number in range(40)),
+                                 errors=writer)
 
         def stuck():
             """At a database that is told of."""
