@@ -121,21 +121,20 @@ std::map<std::string, std::string> Values() {
 
 // The price of a link stands behind the comparison, which is 0 then if there is none.
 TEST(Protocol, AHelloSaysWhatComputingIsWorth) {
+  Hello hello;
+  hello.operation = Operation::kSymmetric;
   for (const Comparison comparison : {Comparison::kNone, Comparison::kRows}) {
-    for (const uint64_t price : {uint64_t{0}, uint64_t{1}, uint64_t{1'000'000'000}}) {
-      Hello hello;
-      hello.operation = Operation::kSymmetric;
-      hello.comparison = comparison;
+    hello.comparison = comparison;
+    for (const uint64_t price : {0, 1, 1'000'000'000, 1'000'000'001}) {
       hello.bits_per_cpu_ms = price;
       const absl::StatusOr<Message> decoded = Decode(Encode(hello));
-      ASSERT_TRUE(decoded.ok()) << decoded.status();
-      EXPECT_EQ(std::get<Hello>(*decoded).bits_per_cpu_ms, price);
-      EXPECT_EQ(std::get<Hello>(*decoded).comparison, comparison);
+      ASSERT_EQ(decoded.ok(), price <= 1'000'000'000) << decoded.status();
+      if (decoded.ok()) {
+        EXPECT_EQ(std::get<Hello>(*decoded).bits_per_cpu_ms, price);
+        EXPECT_EQ(std::get<Hello>(*decoded).comparison, hello.comparison);
+      }
     }
   }
-  Hello dear;
-  dear.bits_per_cpu_ms = 1'000'000'001;
-  EXPECT_FALSE(Decode(Encode(dear)).ok());
 }
 
 TEST(Protocol, PageHasTheExamples) {

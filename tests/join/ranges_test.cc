@@ -72,14 +72,6 @@ TEST(RangeReport, CountsWhatPassedAFilterInVain) {
   EXPECT_EQ(range.server_false_positives, 0u);  // it was sent no filter
 }
 
-TEST(RangeReport, EqualRanges) {
-  const auto [here, there] = RandomSides(500, 500, 500, 43);
-  const Reported reported = JoinReporting(here, there);
-  ASSERT_EQ(reported.ranges.size(), 1u);
-  EXPECT_EQ(PartsOf(reported.ranges.front()), "equal");
-  EXPECT_EQ(reported.ranges.front().matched_keys, 500u);
-}
-
 // The figures of a textbook Bloom join with 10 bits per key and keys of 124 bits, of 1M and 1M.
 TEST(RangeReport, PricesTheAlternatives) {
   RangeReport range;

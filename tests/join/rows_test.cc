@@ -100,28 +100,6 @@ TEST(RowBatch, AnEndlessKeyIsRefused) {
   EXPECT_LE(batches, 10);
 }
 
-// The receiver knows the keys of some rows, which may be the first.
-TEST(RowBatch, RowsOfKnownKeys) {
-  RowBatchWriter writer(/*with_keys=*/true);
-  writer.AddKnown("known");
-  writer.Add({"key", "value"});
-  writer.AddKnown("");
-  EXPECT_EQ(writer.rows(), 3u);
-  std::string batch;
-  writer.TakeBatch(&batch);
-  std::vector<std::string> rows;
-  const auto take = [&rows](const Row& row, bool new_key) {
-    rows.push_back(new_key ? std::string(row.key) + "=" + std::string(row.value)
-                           : std::string(row.value));
-    return absl::OkStatus();
-  };
-  RowBatchReader reader(/*with_keys=*/true, kDefaultMostRowBytes, nullptr, /*expects_known=*/true);
-  EXPECT_TRUE(reader.Read(batch, take).ok());
-  EXPECT_EQ(rows, (std::vector<std::string>{"known", "key=value", ""}));
-  RowBatchReader other(/*with_keys=*/true);
-  EXPECT_FALSE(other.Read(batch, take).ok());
-}
-
 // Few distinct keys of all lengths, empty ones and prefixes of one another included.
 Table RandomRows(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
