@@ -150,24 +150,18 @@ class Completion(Sandbox):
                      cwd=self.directory).out
         return set(out.split("\n")) - {""}
 
-    def test_commands(self):
-        self.assertEqual({*commands(), "--help", "--version"}, self.complete("rocksieve "))
-        self.assertEqual({"demo"}, self.complete("rocksieve de"))
-
-    def test_flags_of_every_command(self):
-        for command in commands():
-            expected = {flag + ("=" if value else "")
-                        for flag, value in all_flags_of(command).items()}
-            self.assertEqual(expected, self.complete(f"rocksieve {command} --"))
-        self.assertEqual({"--json"}, self.complete("rocksieve demo --keys=x --j"))
-
-    def test_values(self):
+    def test_commands_flags_and_values(self):
         (self.directory / "words of mine").write_text("")
         (self.directory / "works").mkdir()
-        self.assertEqual({"words of mine", "works"}, self.complete("rocksieve demo --keys=wor"))
-        self.assertEqual({"works"}, self.complete("rocksieve demo --db-dir=wor"))
-        self.assertEqual(set(), self.complete("rocksieve load --spec=wor"))
-        self.assertEqual({"bash", "zsh", "fish", "--help"}, self.complete("rocksieve completion "))
+        for line, offered in (
+                ("", {*commands(), "--help", "--version"}), ("de", {"demo"}),
+                *((f"{command} --", {flag + ("=" if value else "")
+                                     for flag, value in all_flags_of(command).items()})
+                  for command in commands()),
+                ("demo --keys=x --j", {"--json"}), ("demo --keys=wor", {"words of mine", "works"}),
+                ("demo --db-dir=wor", {"works"}), ("load --spec=wor", set()),
+                ("completion ", {"bash", "zsh", "fish", "--help"})):
+            self.assertEqual(offered, self.complete(f"rocksieve {line}"), line)
 
     def test_it_is_what_the_command_prints(self):
         for shell, file in (("bash", "bash-completion/completions/rocksieve"),

@@ -25,40 +25,36 @@ PROGRAM = r"""
 #include <iostream>
 #include <memory>
 
+static void Check(const rocksdb::Status& status) {
+  if (status.ok()) return;
+  std::cout << status.ToString() << std::endl;
+  std::exit(1);
+}
+
 int main(int argc, char** argv) {
   const std::string path = argv[1], target = argc > 3 ? argv[3] : "";
-  std::string spec = argv[2];
-  std::shared_ptr<rocksdb::Statistics> statistics;
+  std::string spec = argv[2], value;
   std::unique_ptr<rocksdb::DB> db;
   std::unique_ptr<rocksieve::MetricsExporter> exporter;
   for (std::string line; line != "end"; std::getline(std::cin, line)) {
     if (line.rfind("policy ", 0) == 0) spec = line.substr(7);
     exporter.reset();
     db.reset();
-    statistics = rocksdb::CreateDBStatistics();
     rocksdb::Options options;
-    rocksdb::Status status = rocksdb::GetOptionsFromString(
-        rocksdb::Options(),
-        "create_if_missing=true;block_based_table_factory={filter_policy=" + spec + "}", &options);
-    options.statistics = statistics;
+    Check(rocksdb::GetOptionsFromString(rocksdb::Options(), "create_if_missing=true;"
+        "block_based_table_factory={filter_policy=" + spec + "}", &options));
+    options.statistics = rocksdb::CreateDBStatistics();
     rocksdb::DB* opened = nullptr;
-    if (status.ok()) status = rocksdb::DB::Open(options, path, &opened);
+    Check(rocksdb::DB::Open(options, path, &opened));
     db.reset(opened);
-    for (int i = 0; status.ok() && i < 1000; i++) {
-      status = db->Put({}, std::to_string(2 * i), "value");
-    }
-    if (status.ok()) status = db->Flush({});
-    std::string value;
-    for (int i = 0; status.ok() && i < 100; i++) {
+    for (int i = 0; i < 1000; i++) Check(db->Put({}, std::to_string(2 * i), "value"));
+    Check(db->Flush({}));
+    for (int i = 0; i < 100; i++) {
       if (!db->Get({}, std::to_string(2 * i + 101), &value).IsNotFound()) return 3;
     }
-    if (status.ok() && !target.empty()) {
-      status = rocksieve::MetricsExporter::Start(
-          target, {{nullptr, statistics.get(), {{"db", "users"}}}}, &exporter);
-    }
-    if (!status.ok()) {
-      std::cout << status.ToString() << std::endl;
-      return 1;
+    if (!target.empty()) {
+      Check(rocksieve::MetricsExporter::Start(
+          target, {{nullptr, options.statistics.get(), {{"db", "users"}}}}, &exporter));
     }
     std::cout << "ready " << (exporter ? exporter->target() : "") << std::endl;
   }

@@ -83,13 +83,6 @@ class DbBench(Sandbox):
                                                f"for example .*{example}")
                 self.assertFalse(database.path.exists(), "a database was made all the same")
 
-    def test_another_first_word_is_beyond_the_plugin(self):
-        """RocksDB ignores a policy whose name nobody claims; documentation says so."""
-        database = self.filtered(options_text("rocksift.bloom:10"))
-        report = database.bench("readmissing", options_text("rocksift.bloom:10"))
-        self.assertEqual(0, report.useful + report.positive)
-        self.assertEqual({"0"}, {table["filter block size"] for table in database.table_properties()})
-
 
 ENTRIES = 3000
 
