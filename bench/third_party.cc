@@ -15,8 +15,8 @@
 #include <vector>
 
 #include <binaryfusefilter.h>
-#include <ribbon.hpp>
 #include <rocksieve/filter.h>
+#include <ribbon.hpp>
 #include <tlx/logger/core.hpp>
 
 #include "bench/clock.h"

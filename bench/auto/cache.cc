@@ -238,8 +238,8 @@ int MeasureAll(const Flags& flags) {
   table.name = "cache";
   table.title = "CACHE";
   table.explanation =
-      "What a lookup of an absent key reads, through a cache that is set as advised; then the bytes "
-      "through one as RocksDB makes it, and as reckoned for a budget of bytes.";
+      "What a lookup of an absent key reads, through a cache that is set as advised; then the "
+      "bytes through one as RocksDB makes it, and as reckoned for a budget of bytes.";
   table.columns = {{"tree", "", "tree", Kind::kText},
                    {"policy", "", "policy", Kind::kText},
                    {"partitions", "", "partitions", Kind::kText},

@@ -242,9 +242,8 @@ Table LearningCosts(bool smoke, const std::string& directory) {
     const ModelTree tree(smoke ? std::min<size_t>(count, 40) : count);
     const std::vector<BudgetedFile>& files = tree.files();
     std::shared_ptr<const LookupDensity> density;
-    const double learning = 1e-6 * LeastNanoseconds(rounds, [&] {
-                              density = LookupDensity::Learn(files, stretches);
-                            });
+    const double learning =
+        1e-6 * LeastNanoseconds(rounds, [&] { density = LookupDensity::Learn(files, stretches); });
     if (density == nullptr) throw std::runtime_error("the lookups were taken for even");
     Outlook outlook;
     const auto decide = [&] { allocator.DecideBits(files, files.size() - 1, outlook); };

@@ -89,11 +89,11 @@ class Gain {
  public:
   Gain(const Shape& shape, double budget, const Flags& flags, std::string directory, Report* report)
       : shape_(shape), flags_(flags), directory_(std::move(directory)), report_(report) {
-    const std::string spec = "rocksieve.auto:" + Shortest(budget) +
-                             (flags.options.empty() ? "" : ":" + flags.options);
+    const std::string spec =
+        "rocksieve.auto:" + Shortest(budget) + (flags.options.empty() ? "" : ":" + flags.options);
     const nlohmann::json automatic = Measure(spec, PolicyFor(spec), !flags.no_listener);
-    row_ = {{"tree", shape.description}, {"budget", budget}, {"keys", shape.keys},
-            {"auto", automatic}};
+    row_ = {
+        {"tree", shape.description}, {"budget", budget}, {"keys", shape.keys}, {"auto", automatic}};
     keys_per_file_ = automatic["entries"].get<uint64_t>() /
                      std::max<uint64_t>(automatic["files"].get<uint64_t>(), 1);
     if (flags.own) {
@@ -159,13 +159,12 @@ class Gain {
     for (const FamilyEntry* family : HashedFamilies()) {
       FilterSpec spec;
       spec.family = family->family;
-      spec.amount = SettingFor(budget, keys_per_file_, family->min_bits_per_key,
-                               family->max_bits_per_key, [&](double amount) {
-                                 spec.amount = amount;
-                                 return static_cast<double>(
-                                            EstimateBlockBytes(spec, keys_per_file_)) +
-                                        kRangeKeysBytes;
-                               });
+      spec.amount = SettingFor(
+          budget, keys_per_file_, family->min_bits_per_key, family->max_bits_per_key,
+          [&](double amount) {
+            spec.amount = amount;
+            return static_cast<double>(EstimateBlockBytes(spec, keys_per_file_)) + kRangeKeysBytes;
+          });
       const nlohmann::json own = Measure(spec.ToString(), PolicyFor(spec.ToString()), false);
       row_["families"].push_back(own);
       if (!row_.contains("best") || own["missing"] < row_["best"]["missing"]) Add("best", own);
@@ -186,8 +185,8 @@ Table EmptyTable(bool own) {
   table.name = "gains";
   table.title = "GAINS";
   table.explanation =
-      "False-positive reads of data blocks of 1,000 lookups, in as much memory; the ratio is auto's "
-      "over that of the others, for absent keys.";
+      "False-positive reads of data blocks of 1,000 lookups, in as much memory; the ratio is "
+      "auto's over that of the others, for absent keys.";
   table.columns = {{"tree", "", "tree", Kind::kText},
                    {"budget", "", "budget", Kind::kFixed, 1},
                    {"/auto/bits_per_entry", "bits per", "entry", Kind::kFixed, own ? 3 : 2},

@@ -135,9 +135,7 @@ class Asker {
     moved_at_ = now;
   }
 
-  std::string AbsentKey() {
-    return KeyAt(Place(workload_.hot_lookups));
-  }
+  std::string AbsentKey() { return KeyAt(Place(workload_.hot_lookups)); }
 
   std::string PresentKeyBelow(uint64_t keys) {
     const bool hot = Draw() < workload_.hot_present;
@@ -234,8 +232,8 @@ Table MeasureSkew(const Flags& flags, const std::string& directory, Report* repo
   Table table;
   table.name = "skew";
   table.title = "SKEW";
-  table.explanation = "False-positive reads of 1,000 lookups of absent keys, " +
-                      shape.description + ", " + spec + asked;
+  table.explanation = "False-positive reads of 1,000 lookups of absent keys, " + shape.description +
+                      ", " + spec + asked;
   table.columns = {{"lookups", "", "lookups", Column::Kind::kText},
                    {"/even/bits", "bits,", "even"},
                    {"/heard/bits", "", "heard"},

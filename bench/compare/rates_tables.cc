@@ -107,10 +107,10 @@ nlohmann::json ObservedRow(const Candidate& candidate, uint64_t keys, const Prob
                            Run* run) {
   const ObservedRate observed = Observe(candidate, keys, budget);
   if (observed.OffModel()) {
-    run->Fail(
-        candidate.spec() + ", " + KeysHeading(keys) + ": " + Significant(100 * observed.rate, 4) +
-        " % of missing keys pass, its model says " + Significant(100 * observed.model, 4) +
-        " %, the standard error is " + Significant(100 * observed.standard_error, 2) + " %");
+    run->Fail(candidate.spec() + ", " + KeysHeading(keys) + ": " +
+              Significant(100 * observed.rate, 4) + " % of missing keys pass, its model says " +
+              Significant(100 * observed.model, 4) + " %, the standard error is " +
+              Significant(100 * observed.standard_error, 2) + " %");
   }
   return {{"filter", candidate.spec()},
           {"keys", keys},

@@ -69,7 +69,7 @@ std::set<uint64_t> NumbersOfKeys() {
 }
 
 Chart MemoryPicture(const std::vector<ChartPoint>& scalable,
-                      const std::vector<ChartPoint>& oracle) {
+                    const std::vector<ChartPoint>& oracle) {
   Chart chart;
   chart.title = "Memory of a filter that did not know how many keys would come";
   chart.subtitle = "scalable Bloom filter made for " + Thousands(kFirstGuess) +
@@ -114,9 +114,8 @@ void MeasureGrowth(Run* run) {
     const double counted = static_cast<double>(passed) / static_cast<double>(queries);
     if (expected > kBound ||
         std::abs(counted - expected) > 5 * std::sqrt(expected / static_cast<double>(queries))) {
-      run->Fail("growth: " + Thousands(keys) + " keys: a rate of " +
-                              Significant(counted, 3) + ", by the bits " +
-                              Significant(expected, 3));
+      run->Fail("growth: " + Thousands(keys) + " keys: a rate of " + Significant(counted, 3) +
+                ", by the bits " + Significant(expected, 3));
     }
     table.rows.push_back({{"keys", keys},
                           {"layers", filter.layer_count()},

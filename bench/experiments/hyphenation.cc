@@ -23,7 +23,8 @@ nlohmann::json RowOf(const HyphenationResult& result) {
                         {"exact", result.exact},
                         {"observed_rate", result.observed_rate},
                         {"memory_bytes", result.memory_bytes},
-                        {"lookups_saved", result.lookups_saved}};
+                        {"lookups_saved", result.lookups_saved},
+                        {"lost", result.lost}};
   if (!result.exact) {
     row["rate"] = result.rate;
     row["expected_rate"] = result.expected_rate;
@@ -123,7 +124,6 @@ const HyphenationResult* OursFor(const HyphenationResult& theirs, const Hyphenat
   return nullptr;
 }
 
-
 HyphenationResults MeasurePublished(const HyphenationSettings& settings,
                                     const std::vector<std::string>& words,
                                     const std::vector<HyphenatedWord>& exceptions, Run* run) {
@@ -139,8 +139,8 @@ HyphenationResults MeasurePublished(const HyphenationSettings& settings,
   }
   const std::string directory = run->settings.directory + "/hyphenation";
   const std::string output = directory + "/published.json";
-  bench::RunCommand(std::string("node '") + ROCKSIEVE_EXPERIMENTS_SOURCE + "/published/measure.js' '" +
-                    run->settings.npm_directory + "' '" +
+  bench::RunCommand(std::string("node '") + ROCKSIEVE_EXPERIMENTS_SOURCE +
+                    "/published/measure.js' '" + run->settings.npm_directory + "' '" +
                     WriteLines(directory + "/words.txt", some_words) + "' '" +
                     WriteLines(directory + "/exceptions.txt", hyphenated) + "' " + rates + " " +
                     std::to_string(settings.repeats) + " > '" + output + "'");
@@ -160,8 +160,7 @@ Table PresentPublished(const HyphenationSettings& settings, const HyphenationRes
   table.title = "HYPHENATION, THE PUBLISHED PACKAGES";
   table.explanation =
       "hypher 0.2.5 with hyphenation.en-us, and the filters of bloom-filters 3.0.4, in Node, on "
-      "the "
-      "same exceptions and every " +
+      "the same exceptions and every " +
       Thousands(settings.published_stride) + "th word (" + Thousands(published.words) +
       "); CPU time of the process, means of " + std::to_string(settings.repeats) +
       " repeats after one that does not count, with half the width of the 95 % confidence "
@@ -182,15 +181,7 @@ Table PresentPublished(const HyphenationSettings& settings, const HyphenationRes
                    {"run_ns_half_width_95", "", "+-", Kind::kFixed, 0},
                    {"our_run_ns", "", "ours", Kind::kFixed, 0}};
   for (const HyphenationResult& result : published.results) {
-    nlohmann::json row = {{"part", result.candidate},
-                          {"set", result.candidate},
-                          {"exact", result.exact},
-                          {"observed_rate", result.observed_rate},
-                          {"lost", result.lost}};
-    if (!result.exact) row["rate"] = result.rate;
-    AddMean("initialisation_us", result.initialisation_us, &row);
-    AddMean("lookup_ns", result.lookup_ns, &row);
-    AddMean("run_ns", result.run_ns, &row);
+    nlohmann::json row = RowOf(result);
     if (const HyphenationResult* its_ours = OursFor(result, ours)) {
       row["our_initialisation_us"] = its_ours->initialisation_us.value;
       row["our_lookup_ns"] = its_ours->lookup_ns.value;
@@ -203,7 +194,7 @@ Table PresentPublished(const HyphenationSettings& settings, const HyphenationRes
 
 // A line for each candidate; those without a rate, a dashed one from end to end.
 Chart Draw(const HyphenationResults& results, const char* title, const char* y_label,
-                 MeanOfResult mean) {
+           MeanOfResult mean) {
   Chart chart;
   chart.title = title;
   chart.subtitle = Thousands(results.exceptions) + " exceptions, " + Thousands(results.words) +

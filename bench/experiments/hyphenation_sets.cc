@@ -26,7 +26,6 @@ namespace {
 constexpr char kGroff[] = "/usr/share/groff";
 constexpr char kPrepare[] = "/usr/share/libhyphen/substrings.pl";
 
-
 // Where groff keeps Liang's patterns and TeX's exceptions: the newest version's directory.
 std::string GroffDirectory() {
   std::string newest;
@@ -77,110 +76,78 @@ HyphenatedWord WithoutHyphens(std::string_view hyphenated) {
   return result;
 }
 
-// What may stand before the exact table of exceptions, behind one virtual call.
-class KeySet {
- public:
-  virtual ~KeySet() = default;
+// What may stand before the exact table of exceptions, behind one indirect call.
+struct KeySet {
   // True for every word of the set, and for others at that rate; 0 if it is exact.
-  virtual bool MayContain(std::string_view word) const = 0;
-  virtual double ExpectedFalsePositiveRate() const = 0;
-  virtual size_t MemoryBytes() const = 0;
+  std::function<bool(std::string_view word)> may_contain;
+  double expected_rate = 0;
+  size_t memory_bytes = 0;
 };
 
 struct Candidate {
-  std::string name;
+  const char* name;
   bool exact = false;  // then it knows no rate
   // Throws std::runtime_error if not all of the words find a place.
-  std::function<std::unique_ptr<const KeySet>(const std::vector<std::string>& words, double rate)>
-      make;
-};
-
-// A filter of the toolbox.
-template <typename Filter, typename Options>
-class OneByOne : public KeySet {
- public:
-  OneByOne(const std::vector<std::string>& words, double rate)
-      : filter_(Options::ForKeys(words.size(), rate)) {
-    for (const std::string& word : words) {
-      if constexpr (std::is_void_v<decltype(filter_.Add(word))>) {
-        filter_.Add(word);
-      } else if (!filter_.Add(word)) {
-        throw std::runtime_error("a set is full that was made for as many keys");
-      }
-    }
-  }
-  bool MayContain(std::string_view word) const override { return filter_.MayContain(word); }
-  double ExpectedFalsePositiveRate() const override { return filter_.ExpectedFalsePositiveRate(); }
-  size_t MemoryBytes() const override { return filter_.MemoryBytes(); }
-
- private:
-  Filter filter_;
-};
-
-// One of the filters that are built once from all keys.
-template <Family kFamily>
-class StaticFilter : public KeySet {
- public:
-  StaticFilter(const std::vector<std::string>& words, double rate) {
-    FilterSpec spec;
-    spec.family = kFamily;
-    spec.unit = FilterSpec::Unit::kFalsePositiveRate;
-    spec.amount = rate;
-    FilterBuilder builder(spec);
-    for (const std::string& word : words) builder.AddKey(word);
-    block_ = builder.Finish();
-    opened_ = OpenFilter(block_.view());
-    if (!opened_.filter) throw std::runtime_error(spec.ToString() + " cannot be opened");
-  }
-  bool MayContain(std::string_view word) const override { return opened_.filter->MayContain(word); }
-  double ExpectedFalsePositiveRate() const override {
-    return rocksieve::ExpectedFalsePositiveRate(opened_.info);
-  }
-  size_t MemoryBytes() const override { return block_.size; }
-
- private:
-  FilterBlock block_;
-  OpenedFilter opened_;
-};
-
-class AbslHashTable : public KeySet {
- public:
-  AbslHashTable(const std::vector<std::string>& words, double) {
-    words_.reserve(words.size());
-    words_.insert(words.begin(), words.end());
-  }
-  bool MayContain(std::string_view word) const override {
-    return words_.contains(absl::string_view(word.data(), word.size()));
-  }
-  double ExpectedFalsePositiveRate() const override { return 0; }
-  // A slot and a byte of control for each key that there could be, and strings that do not fit into
-  // their slots (of libstdc++: 16 letters and more).
-  size_t MemoryBytes() const override {
-    size_t bytes = words_.capacity() * (sizeof(std::string) + 1);
-    for (const std::string& word : words_) {
-      if (word.capacity() >= sizeof(std::string) / 2) bytes += word.capacity() + 1;
-    }
-    return bytes;
-  }
-
- private:
-  absl::flat_hash_set<std::string> words_;
+  KeySet (*make)(const std::vector<std::string>& words, double rate);
 };
 
 template <typename Set>
-Candidate Named(std::string name, bool exact = false) {
-  return {std::move(name), exact, [](const std::vector<std::string>& words, double rate) {
-            return std::unique_ptr<const KeySet>(std::make_unique<Set>(words, rate));
-          }};
+KeySet SetOf(std::shared_ptr<const Set> set, double expected_rate, size_t memory_bytes) {
+  return {[set](std::string_view word) { return set->MayContain(word); }, expected_rate,
+          memory_bytes};
 }
 
-std::vector<Candidate> Candidates() {
-  return {Named<AbslHashTable>("Abseil's hash table", /*exact=*/true),
-          Named<OneByOne<BloomFilter, BloomFilterOptions>>("Bloom filter"),
-          Named<OneByOne<CuckooFilter, CuckooFilterOptions>>("cuckoo filter"),
-          Named<StaticFilter<Family::kCuckoo>>("rocksieve.cuckoo"),
-          Named<StaticFilter<Family::kRibbon>>("rocksieve.ribbon")};
+// A filter of the toolbox.
+template <typename Filter, typename Options>
+KeySet OneByOne(const std::vector<std::string>& words, double rate) {
+  const auto filter = std::make_shared<Filter>(Options::ForKeys(words.size(), rate));
+  for (const std::string& word : words) {
+    if constexpr (std::is_void_v<decltype(filter->Add(word))>) {
+      filter->Add(word);
+    } else if (!filter->Add(word)) {
+      throw std::runtime_error("a set is full that was made for as many keys");
+    }
+  }
+  return SetOf<Filter>(filter, filter->ExpectedFalsePositiveRate(), filter->MemoryBytes());
 }
+
+// One of the filters that are built once from all keys.
+template <Family kFamily>
+KeySet StaticFilter(const std::vector<std::string>& words, double rate) {
+  FilterSpec spec;
+  spec.family = kFamily;
+  spec.unit = FilterSpec::Unit::kFalsePositiveRate;
+  spec.amount = rate;
+  FilterBuilder builder(spec);
+  for (const std::string& word : words) builder.AddKey(word);
+  const auto block = std::make_shared<FilterBlock>(builder.Finish());
+  OpenedFilter opened = OpenFilter(block->view());
+  if (!opened.filter) throw std::runtime_error(spec.ToString() + " cannot be opened");
+  const std::shared_ptr<const Filter> filter(opened.filter.release(),
+                                             [block](const Filter* old) { delete old; });
+  return SetOf(filter, ExpectedFalsePositiveRate(opened.info), block->size);
+}
+
+KeySet AbslHashTable(const std::vector<std::string>& words, double) {
+  const auto table = std::make_shared<absl::flat_hash_set<std::string>>(words.begin(), words.end());
+  // A slot and a byte of control for each key that there could be, and strings that do not fit into
+  // their slots (of libstdc++: 16 letters and more).
+  size_t bytes = table->capacity() * (sizeof(std::string) + 1);
+  for (const std::string& word : *table) {
+    if (word.capacity() >= sizeof(std::string) / 2) bytes += word.capacity() + 1;
+  }
+  return {[table](std::string_view word) {
+            return table->contains(absl::string_view(word.data(), word.size()));
+          },
+          0, bytes};
+}
+
+constexpr Candidate kCandidates[] = {
+    {"Abseil's hash table", true, AbslHashTable},
+    {"Bloom filter", false, OneByOne<BloomFilter, BloomFilterOptions>},
+    {"cuckoo filter", false, OneByOne<CuckooFilter, CuckooFilterOptions>},
+    {"rocksieve.cuckoo", false, StaticFilter<Family::kCuckoo>},
+    {"rocksieve.ribbon", false, StaticFilter<Family::kRibbon>}};
 
 using Clock = bench::CpuClock;
 using ExactTable = std::unordered_map<std::string, HyphenPoints>;
@@ -190,19 +157,10 @@ constexpr int kBuildsPerSample = 10;
 
 struct Seat {
   const Candidate* candidate = nullptr;
-  std::unique_ptr<const KeySet> set;
+  KeySet set;
   HyphenationResult result;
   std::vector<double> initialisation_us, lookup_ns, run_ns;
 };
-
-// Nanoseconds per word of body(word), over every stride-th word.
-template <typename Body>
-double TimePerWord(const std::vector<std::string>& words, size_t stride, Body body) {
-  const double start = Clock::Nanoseconds();
-  for (size_t i = 0; i < words.size(); i += stride) body(words[i]);
-  const auto count = static_cast<double>((words.size() + stride - 1) / stride);
-  return (Clock::Nanoseconds() - start) / count;
-}
 
 class Session {
  public:
@@ -228,9 +186,12 @@ class Session {
     std::vector<double> patterns_ns, no_filter_ns;
     for (int repeat = 0; repeat < settings_.repeats; repeat++) {
       run_->Begin("repeat " + std::to_string(repeat + 1) + " of " +
-                     std::to_string(settings_.repeats));
-      patterns_ns.push_back(TimePatterns());
-      no_filter_ns.push_back(TimeExactTable());
+                  std::to_string(settings_.repeats));
+      patterns_ns.push_back(TimePerWord(settings_.hyphenation_stride, [&](const std::string& word) {
+        return patterns_.PointsOf(word);
+      }));
+      no_filter_ns.push_back(TimePerWord(
+          settings_.lookup_stride, [&](const std::string& word) { return exact_.count(word); }));
       for (Seat& seat : seats_) Sample(&seat);
     }
     results.patterns_ns = MeanOf(patterns_ns);
@@ -246,8 +207,7 @@ class Session {
 
  private:
   void TakeSeats() {
-    candidates_ = Candidates();
-    for (const Candidate& candidate : candidates_) {
+    for (const Candidate& candidate : kCandidates) {
       for (const double rate : candidate.exact ? std::vector<double>{0} : settings_.rates) {
         Seat& seat = seats_.emplace_back();
         seat.candidate = &candidate;
@@ -255,8 +215,8 @@ class Session {
         seat.result.candidate = candidate.name;
         seat.result.exact = candidate.exact;
         seat.result.rate = rate;
-        seat.result.expected_rate = seat.set->ExpectedFalsePositiveRate();
-        seat.result.memory_bytes = seat.set->MemoryBytes();
+        seat.result.expected_rate = seat.set.expected_rate;
+        seat.result.memory_bytes = seat.set.memory_bytes;
       }
     }
   }
@@ -266,12 +226,12 @@ class Session {
     run_->Begin("counting, " + seat->result.candidate);
     size_t hits = 0, false_hits = 0;
     for (const std::string& word : words_) {
-      const bool hit = seat->set->MayContain(word);
+      const bool hit = seat->set.may_contain(word);
       const bool exception = exact_.count(word) > 0;
       hits += hit;
       false_hits += hit && !exception;
     }
-    for (const std::string& key : keys_) seat->result.lost += !seat->set->MayContain(key);
+    for (const std::string& key : keys_) seat->result.lost += !seat->set.may_contain(key);
     if (seat->result.lost > 0) {
       run_->Fail("hyphenation: " + seat->result.candidate + " lost exceptions");
     }
@@ -284,55 +244,41 @@ class Session {
     }
   }
 
-  double TimePatterns() const {
-    HyphenPoints points = 0;
-    const double time =
-        TimePerWord(words_, settings_.hyphenation_stride,
-                    [&](const std::string& word) { points ^= patterns_.PointsOf(word); });
-    Use(points);
-    return time;
-  }
-
-  double TimeExactTable() const {
-    size_t found = 0;
-    const double time = TimePerWord(words_, settings_.lookup_stride, [&](const std::string& word) {
-      found += exact_.find(word) != exact_.end();
-    });
-    Use(found);
-    return time;
-  }
-
   void Sample(Seat* seat) const {
-    std::unique_ptr<const KeySet> built[kBuildsPerSample];  // freed outside of the time
+    KeySet built[kBuildsPerSample];  // freed outside of the time
     const double start = Clock::Nanoseconds();
     for (auto& one : built) one = seat->candidate->make(keys_, seat->result.rate);
     seat->initialisation_us.push_back((Clock::Nanoseconds() - start) / kBuildsPerSample / 1000);
 
-    const KeySet& set = *seat->set;
-    size_t found = 0;
+    const KeySet& set = seat->set;
     seat->lookup_ns.push_back(
-        TimePerWord(words_, settings_.lookup_stride, [&](const std::string& word) {
-          if (set.MayContain(word)) found += exact_.find(word) != exact_.end();
+        TimePerWord(settings_.lookup_stride, [&](const std::string& word) -> size_t {
+          return set.may_contain(word) ? exact_.count(word) : 0;
         }));
-    Use(found);
-
-    HyphenPoints points = 0;
-    seat->run_ns.push_back(
-        TimePerWord(words_, settings_.hyphenation_stride,
-                    [&](const std::string& word) { points ^= Hyphenate(set, word); }));
-    Use(points);
+    seat->run_ns.push_back(TimePerWord(settings_.hyphenation_stride, [&](const std::string& word) {
+      return Hyphenate(set, word);
+    }));
   }
 
   HyphenPoints Hyphenate(const KeySet& set, const std::string& word) const {
-    if (set.MayContain(word)) {
+    if (set.may_contain(word)) {
       const auto found = exact_.find(word);
       if (found != exact_.end()) return found->second;
     }
     return patterns_.PointsOf(word);
   }
 
-  // Keeps the compiler from leaving out what led to the value.
-  static void Use(uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
+  // Nanoseconds of body(word), over every stride-th word.
+  template <typename Body>
+  double TimePerWord(size_t stride, Body body) const {
+    uint64_t results = 0;
+    const double start = Clock::Nanoseconds();
+    for (size_t i = 0; i < words_.size(); i += stride) results += body(words_[i]);
+    const double took = Clock::Nanoseconds() - start;
+    // Keeps the compiler from leaving out what led to them.
+    asm volatile("" : : "r"(results) : "memory");
+    return took / static_cast<double>((words_.size() + stride - 1) / stride);
+  }
 
   const HyphenationSettings& settings_;
   const std::vector<std::string>& words_;
@@ -340,7 +286,6 @@ class Session {
   Run* const run_;
   ExactTable exact_;
   std::vector<std::string> keys_;
-  std::vector<Candidate> candidates_;
   std::vector<Seat> seats_;
 };
 
@@ -369,7 +314,8 @@ Patterns::Patterns(const std::string& directory) {
   file.close();
   if (!file) throw std::runtime_error("cannot write " + raw);
   // The least numbers of letters before and after a hyphen are TeX's for American English.
-  bench::RunCommand(std::string("perl ") + kPrepare + " '" + raw + "' '" + prepared + "' UTF-8 2 3 > /dev/null");
+  bench::RunCommand(std::string("perl ") + kPrepare + " '" + raw + "' '" + prepared +
+                    "' UTF-8 2 3 > /dev/null");
   dictionary_.reset(hnj_hyphen_load(prepared.c_str()));
   if (!dictionary_) throw std::runtime_error("libhyphen cannot load " + prepared);
 }

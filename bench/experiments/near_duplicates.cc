@@ -6,9 +6,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "bench/experiments/statistics.h"
 #include "bench/experiments/experiment.h"
 #include "bench/experiments/near_search.h"
+#include "bench/experiments/statistics.h"
 #include "support/table.h"
 #include "support/text.h"
 
@@ -88,8 +88,7 @@ Table SearchTable(const std::vector<CorpusRuns>& all, const RunSettings& setting
       "Pairs of sets with a Jaccard similarity of at least " + Shortest(settings.threshold) +
       ". Signatures have " + std::to_string(settings.places) +
       " places, of independent hash functions or of one permutation, and are cut into bands x "
-      "rows: "
-      "pairs that are equal in a band are looked at, exactly. Means of " +
+      "rows: pairs that are equal in a band are looked at, exactly. Means of " +
       std::to_string(settings.seeds) +
       " seeds, recall with half of its 95 % interval. Expected: by 1 - (1 - J^rows)^bands for the "
       "similarities J that the pairs have. Precision: similar ones among those looked at. By "
@@ -122,12 +121,10 @@ Table EstimateTable(const std::vector<CorpusRuns>& all, const RunSettings& setti
   table.title = "ESTIMATES OF MINHASH";
   table.explanation =
       "The same pairs by their similarity: the estimates' mean error and its root mean square, "
-      "which "
-      "for independent hash functions should be sqrt(J (1 - J) / " +
+      "which for independent hash functions should be sqrt(J (1 - J) / " +
       std::to_string(settings.places) +
       "), and the share of pairs that share a band, beside 1 - (1 - J^rows)^bands. Of few pairs "
-      "the "
-      "figures scatter, since all share the hash functions.";
+      "the figures scatter, since all share the hash functions.";
   table.columns = {{"way", "", "signature", Kind::kText},
                    {"similarity", "simi-", "larity", Kind::kText},
                    {"pairs", "", "pairs", Kind::kFixed, 0},
@@ -215,9 +212,8 @@ void Check(const CorpusRuns& runs, Run* run) {
     const Mean recall = MeanOf(search.recalls);
     const double expected = search.expected.similar / static_cast<double>(runs.similar);
     if (std::abs(recall.value - expected) > 3 * recall.half_width + 0.02) {
-      run->Fail("near duplicates, " + runs.name + ": recall is " +
-                              Significant(recall.value, 3) + ", expected " +
-                              Significant(expected, 3));
+      run->Fail("near duplicates, " + runs.name + ": recall is " + Significant(recall.value, 3) +
+                ", expected " + Significant(expected, 3));
     }
   }
 }

@@ -67,7 +67,7 @@ double JaccardOf(const ElementSet& a, const ElementSet& b) {
 
 AllPairs CompareAllPairs(const Corpus& corpus) {
   AllPairs pairs;
-  const double start = bench::CpuClock::Nanoseconds();
+  const double start = bench::CpuClock::Seconds();
   for (size_t a = 0; a < corpus.sets.size(); a++) {
     for (size_t b = a + 1; b < corpus.sets.size(); b++) {
       const double similarity = JaccardOf(corpus.sets[a], corpus.sets[b]);
@@ -78,20 +78,10 @@ AllPairs CompareAllPairs(const Corpus& corpus) {
       }
     }
   }
-  pairs.cpu_seconds = 1e-9 * (bench::CpuClock::Nanoseconds() - start);
+  pairs.cpu_seconds = bench::CpuClock::Seconds() - start;
   pairs.compared = corpus.sets.size() * (corpus.sets.size() - 1) / 2;
   return pairs;
 }
-
-// Of one search, under one seed.
-struct SearchResult {
-  uint64_t candidates = 0;
-  uint64_t found = 0;              // candidates at or above the threshold, exactly compared
-  uint64_t found_by_estimate = 0;  // at or above it by their signatures
-  uint64_t wrong_by_estimate = 0;  // of these, below it in truth
-  double signing_seconds = 0, search_seconds = 0;  // CPU
-  std::vector<BinCounts> bins;                     // kBins, of listed pairs
-};
 
 size_t BinOf(double similarity) {
   // 0.3 * 10 is below 3 in floating point; no two similarities that differ are as near.
@@ -108,14 +98,14 @@ MinHash SignatureOf(const ElementSet& set, const MinHashOptions& options) {
 
 using IdPair = std::pair<uint64_t, uint64_t>;
 
-std::vector<BinCounts> CountBins(const AllPairs& truth, const std::vector<MinHash>& signatures,
-                                 const std::vector<IdPair>& candidates, const LshOptions& options) {
-  std::vector<BinCounts> bins(kBins);
+void CountBins(const AllPairs& truth, const std::vector<MinHash>& signatures,
+               const std::vector<IdPair>& candidates, SearchRuns* runs) {
+  const LshOptions& options = runs->options;
   for (const SimilarPair& pair : truth.listed) {
     const double similarity = pair.similarity;
     const double error =
         MinHash::Jaccard(signatures[pair.a], signatures[pair.b]).value - similarity;
-    BinCounts& bin = bins[BinOf(similarity)];
+    BinCounts& bin = runs->bins[BinOf(similarity)];
     bin.pairs++;
     bin.similarity += similarity;
     bin.met += std::binary_search(candidates.begin(), candidates.end(), IdPair(pair.a, pair.b));
@@ -126,36 +116,38 @@ std::vector<BinCounts> CountBins(const AllPairs& truth, const std::vector<MinHas
         similarity * (1 - similarity) / static_cast<double>(options.signature.size);
     bin.expected_met += options.banding.CandidateProbability(similarity);
   }
-  return bins;
 }
 
-SearchResult Search(const Corpus& corpus, const AllPairs& truth, const LshOptions& options,
-                    double threshold) {
-  SearchResult result;
-  double start = bench::CpuClock::Nanoseconds();
+// Under one seed.
+void Search(const Corpus& corpus, const CorpusRuns& of, double threshold, SearchRuns* runs) {
+  double start = bench::CpuClock::Seconds();
   std::vector<MinHash> signatures;
   for (const ElementSet& set : corpus.sets) {
-    signatures.push_back(SignatureOf(set, options.signature));
+    signatures.push_back(SignatureOf(set, runs->options.signature));
   }
-  result.signing_seconds = 1e-9 * (bench::CpuClock::Nanoseconds() - start);
+  runs->signing_seconds += bench::CpuClock::Seconds() - start;
 
-  start = bench::CpuClock::Nanoseconds();
-  LshIndex index(options);
+  start = bench::CpuClock::Seconds();
+  LshIndex index(runs->options);
   for (size_t i = 0; i < signatures.size(); i++) index.Add(i, signatures[i]);
   const std::vector<IdPair> candidates = index.CandidatePairs();
+  uint64_t found = 0;
   for (const auto& [a, b] : candidates) {
-    result.found += JaccardOf(corpus.sets[a], corpus.sets[b]) >= threshold ? 1 : 0;
+    found += JaccardOf(corpus.sets[a], corpus.sets[b]) >= threshold ? 1 : 0;
   }
-  result.search_seconds = 1e-9 * (bench::CpuClock::Nanoseconds() - start);
+  runs->search_seconds += bench::CpuClock::Seconds() - start;
 
-  result.candidates = candidates.size();
+  runs->candidates += candidates.size();
+  runs->found += found;
+  if (of.similar > 0) {
+    runs->recalls.push_back(static_cast<double>(found) / static_cast<double>(of.similar));
+  }
   for (const auto& [a, b] : candidates) {
     if (MinHash::Jaccard(signatures[a], signatures[b]).value < threshold) continue;
-    result.found_by_estimate++;
-    result.wrong_by_estimate += JaccardOf(corpus.sets[a], corpus.sets[b]) < threshold ? 1 : 0;
+    runs->found_by_estimate++;
+    runs->wrong_by_estimate += JaccardOf(corpus.sets[a], corpus.sets[b]) < threshold ? 1 : 0;
   }
-  result.bins = CountBins(truth, signatures, candidates, options);
-  return result;
+  CountBins(of.truth, signatures, candidates, runs);
 }
 
 ExpectedCandidates Expect(const AllPairs& truth, const LshBanding& banding, double threshold) {
@@ -174,17 +166,6 @@ ExpectedCandidates Expect(const AllPairs& truth, const LshBanding& banding, doub
   return expected;
 }
 
-void Add(const BinCounts& from, BinCounts* to) {
-  to->pairs += from.pairs;
-  to->similarity += from.similarity;
-  to->met += from.met;
-  to->within_003 += from.within_003;
-  to->error += from.error;
-  to->squared_error += from.squared_error;
-  to->expected_squared += from.expected_squared;
-  to->expected_met += from.expected_met;
-}
-
 SearchRuns RunSeeds(const Corpus& corpus, const CorpusRuns& of, MinHashMethod method,
                     const LshBanding& banding, const RunSettings& settings) {
   SearchRuns runs;
@@ -196,17 +177,7 @@ SearchRuns RunSeeds(const Corpus& corpus, const CorpusRuns& of, MinHashMethod me
   runs.seeds = settings.seeds;
   for (uint64_t seed = 0; seed < settings.seeds; seed++) {
     runs.options.signature.seed = seed;
-    const SearchResult result = Search(corpus, of.truth, runs.options, settings.threshold);
-    runs.candidates += result.candidates;
-    runs.found += result.found;
-    runs.found_by_estimate += result.found_by_estimate;
-    runs.wrong_by_estimate += result.wrong_by_estimate;
-    runs.signing_seconds += result.signing_seconds;
-    runs.search_seconds += result.search_seconds;
-    if (of.similar > 0) {
-      runs.recalls.push_back(static_cast<double>(result.found) / static_cast<double>(of.similar));
-    }
-    for (size_t bin = 0; bin < kBins; bin++) Add(result.bins[bin], &runs.bins[bin]);
+    Search(corpus, of, settings.threshold, &runs);
   }
   return runs;
 }
@@ -215,8 +186,8 @@ SearchRuns RunSeeds(const Corpus& corpus, const CorpusRuns& of, MinHashMethod me
 
 Corpus InstalledDescriptions(const std::string& directory) {
   const std::string file_name = directory + "/descriptions";
-  bench::RunCommand("dpkg-query --show --showformat='${Package}\n${Description}\001' > '" + file_name +
-                    "'");
+  bench::RunCommand("dpkg-query --show --showformat='${Package}\n${Description}\001' > '" +
+                    file_name + "'");
   std::ifstream file(file_name);
   CorpusMaker maker("descriptions", "descriptions of installed packages, runs of 3 words");
   for (std::string record; std::getline(file, record, kEndOfRecord);) {
@@ -275,7 +246,6 @@ Corpus AvailableSummaries(const std::string& directory, size_t most_sets) {
   }
   return maker.Take();
 }
-
 
 CorpusRuns RunSearches(const Corpus& corpus, const RunSettings& settings) {
   CorpusRuns runs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of real data, what Debian's packages say of themselves and which files they have; and searches
-// for similar pairs of them by MinHash and LSH, under several seeds, with both kinds of signatures.
+// Sets of real data, what Debian's packages say of themselves and which files they have; and
+// searches for similar pairs of them by MinHash and LSH, under several seeds, with both kinds of
+// signatures.
 #pragma once
 
 #include <array>

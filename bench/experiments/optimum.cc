@@ -2,6 +2,7 @@
 // The experiment "optimum": the number of probes that is best, and the number of keys that a Bloom
 // filter holds at its rate, on 97,661 keys. Source of the formulas:
 // rocksieve/dynamic/bloom_filter.h.
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -51,25 +52,6 @@ struct MissingKeys {
   uint64_t random_hashes = 0;
 };
 
-template <typename AnyFilter>
-CountedRate CountWords(const AnyFilter& filter, const MissingKeys& missing) {
-  CountedRate rate;
-  rate.asked = missing.words.size();
-  for (const std::string& word : missing.words) rate.hits += filter.MayContain(word);
-  return rate;
-}
-
-// BloomFilter and Filter, by their MayContainHash().
-template <typename AnyFilter>
-CountedRate CountRandom(const AnyFilter& filter, const MissingKeys& missing) {
-  CountedRate rate;
-  rate.asked = missing.random_hashes;
-  for (uint64_t i = 0; i < rate.asked; i++) {
-    rate.hits += filter.MayContainHash(SplitMix64(kSeed, i));
-  }
-  return rate;
-}
-
 using Kind = Column::Kind;
 
 struct OptimumInput {
@@ -78,14 +60,30 @@ struct OptimumInput {
   MissingKeys missing;
 };
 
-// Whether a rate that was counted is as its formula says: within 5 standard errors of it, or 3 %,
-// which is what the formula itself is good for. Else a failure, which names `what`.
-void Check(const std::string& what, const CountedRate& counted, double expected, Run* run) {
+// Counts the false positives of a BloomFilter or Filter into a row: the rates of words and of
+// random hashes. Unless the latter is within 5 standard errors of what the formula says, or 3 %,
+// which is what the formula itself is good for, it is a failure, which names `what`.
+template <typename AnyFilter>
+double AddRates(const AnyFilter& filter, const MissingKeys& missing, double formula,
+                const std::string& what, Run* run, nlohmann::json* row) {
   constexpr double kMostScore = 5, kFormulaError = 0.03;
-  const bool near = std::abs(counted.Rate() - expected) <= kFormulaError * expected;
-  if (near || std::abs(counted.ScoreAgainst(expected)) <= kMostScore) return;
-  run->Fail("optimum: " + what + ": a rate of " + Significant(counted.Rate(), 3) +
-                          ", where the formula says " + Significant(expected, 3));
+  run->Begin(what);
+  CountedRate words{0, missing.words.size()}, random{0, missing.random_hashes};
+  for (const std::string& word : missing.words) words.hits += filter.MayContain(word);
+  for (uint64_t i = 0; i < random.asked; i++) {
+    random.hits += filter.MayContainHash(SplitMix64(kSeed, i));
+  }
+  row->update({{"formula", formula},
+               {"words_rate", words.Rate()},
+               {"words_half_width_95", words.HalfWidth95()},
+               {"random_rate", random.Rate()},
+               {"random_half_width_95", random.HalfWidth95()}});
+  if (std::abs(random.Rate() - formula) > kFormulaError * formula &&
+      std::abs(random.ScoreAgainst(formula)) > kMostScore) {
+    run->Fail("optimum: " + what + ": a rate of " + Significant(random.Rate(), 3) +
+              ", where the formula says " + Significant(formula, 3));
+  }
+  return random.Rate();
 }
 
 constexpr int kMostProbes = 16;
@@ -102,8 +100,7 @@ Table MeasureProbes(const OptimumInput& input, Run* run) {
   table.explanation =
       Thousands(keys) + " words in a Bloom filter of " + std::to_string(kBitsPerKey) +
       " bits per key; rate of false positives, in percent, by the formula (1 - e^(-k n / m))^k, "
-      "and "
-      "counted: of " +
+      "and counted: of " +
       Thousands(input.missing.words.size()) + " other words, and of " +
       Thousands(input.missing.random_hashes) +
       " random hashes (+-: half the width of the 95 % interval). The optimum is m / n ln 2 = 6.93; "
@@ -118,25 +115,18 @@ Table MeasureProbes(const OptimumInput& input, Run* run) {
                    {"best", "", "best", Kind::kText}};
   double least = 1, rate_of_best = 1;
   for (int probes = 1; probes <= kMostProbes; probes++) {
-    run->Begin(std::to_string(probes) + " probes");
     BloomFilterOptions options;
     options.bits = bits;
     options.hashes = probes;
     BloomFilter filter(options);
     for (const std::string& key : input.keys) filter.Add(key);
-    const CountedRate words = CountWords(filter, input.missing);
-    const CountedRate random = CountRandom(filter, input.missing);
-    const double formula = BloomFalsePositiveRate(bits, probes, keys);
-    Check(std::to_string(probes) + " probes", random, formula, run);
-    if (probes == best) rate_of_best = random.Rate();
-    least = std::min(least, random.Rate());
-    table.rows.push_back({{"probes", probes},
-                          {"fill", filter.FillRatio()},
-                          {"formula", formula},
-                          {"words_rate", words.Rate()},
-                          {"random_rate", random.Rate()},
-                          {"random_half_width_95", random.HalfWidth95()},
-                          {"best", probes == best ? "<" : ""}});
+    nlohmann::json row = {
+        {"probes", probes}, {"fill", filter.FillRatio()}, {"best", probes == best ? "<" : ""}};
+    const double rate = AddRates(filter, input.missing, BloomFalsePositiveRate(bits, probes, keys),
+                                 std::to_string(probes) + " probes", run, &row);
+    if (probes == best) rate_of_best = rate;
+    least = std::min(least, rate);
+    table.rows.push_back(row);
   }
   // 6 and 8 probes cost 3 % more, so chance may put one of them first.
   if (rate_of_best > 1.03 * least) {
@@ -145,26 +135,41 @@ Table MeasureProbes(const OptimumInput& input, Run* run) {
   return table;
 }
 
-Chart ProbesPicture(const Table& probes) {
+// Rates against a field of the rows.
+Chart RatesPicture(const Table& table, const char* x_field, bool with_words) {
   Chart chart;
+  chart.y_label = "rate of false positives, percent";
+  ChartSeries formula{"formula", {}, true}, counted{"counted, random keys", {}, false},
+      words{"counted, words", {}, false};
+  for (const nlohmann::json& row : table.rows) {
+    const double x = row[x_field];
+    const auto percent = [&](const char* field) { return 100 * row[field].get<double>(); };
+    chart.ticks.push_back({x, Fixed(x, 0), ""});
+    formula.points.push_back({x, percent("formula")});
+    counted.points.push_back({x, percent("random_rate"), percent("random_half_width_95")});
+    words.points.push_back({x, percent("words_rate")});
+  }
+  chart.x_min = chart.ticks.front().x;
+  chart.x_max = chart.ticks.back().x;
+  chart.series = {counted, formula};
+  if (with_words) chart.series.insert(chart.series.begin() + 1, words);
+  return chart;
+}
+
+Chart ProbesPicture(const Table& probes) {
+  Chart chart = RatesPicture(probes, "probes", /*with_words=*/true);
   chart.title = "False positives against probes per key";
   chart.subtitle = "Bloom filter, 10 bits per key; bars: 95 % confidence";
   chart.x_label = "probes per key";
-  chart.y_label = "rate of false positives, percent";
-  chart.x_min = 1;
-  chart.x_max = kMostProbes;
   chart.linear_y = true;
-  ChartSeries formula{"formula", {}, true}, counted{"counted, random keys", {}, false},
-      words{"counted, words", {}, false};
-  for (const nlohmann::json& row : probes.rows) {
-    const double x = row["probes"];
-    chart.ticks.push_back({x, Fixed(x, 0), ""});
-    formula.points.push_back({x, 100 * row["formula"].get<double>()});
-    counted.points.push_back({x, 100 * row["random_rate"].get<double>(),
-                              100 * row["random_half_width_95"].get<double>()});
-    words.points.push_back({x, 100 * row["words_rate"].get<double>()});
-  }
-  chart.series = {counted, words, formula};
+  return chart;
+}
+
+Chart KeysPicture(const Table& keys) {
+  Chart chart = RatesPicture(keys, "percent", /*with_words=*/false);
+  chart.title = "False positives against keys";
+  chart.subtitle = "Bloom filter, made for 0.01 % at 100 percent; bars: 95 % confidence";
+  chart.x_label = "keys, percent of what it was made for";
   return chart;
 }
 
@@ -194,44 +199,16 @@ Table MeasureKeys(const OptimumInput& input, Run* run) {
   BloomFilter filter(options);
   uint64_t added = 0;
   for (const int percent : kPercents) {
-    run->Begin(std::to_string(percent) + " % of the keys");
     for (const uint64_t end = planned * static_cast<uint64_t>(percent) / 100; added < end;
          added++) {
       filter.Add(added < planned ? input.keys[added] : input.other_keys.at(added - planned));
     }
-    const CountedRate words = CountWords(filter, input.missing);
-    const CountedRate random = CountRandom(filter, input.missing);
-    const double formula = BloomFalsePositiveRate(options.bits, options.hashes, added);
-    Check(Thousands(added) + " keys", random, formula, run);
-    table.rows.push_back({{"keys", added},
-                          {"percent", percent},
-                          {"fill", filter.FillRatio()},
-                          {"formula", formula},
-                          {"words_rate", words.Rate()},
-                          {"random_rate", random.Rate()},
-                          {"random_half_width_95", random.HalfWidth95()}});
+    nlohmann::json row = {{"keys", added}, {"percent", percent}, {"fill", filter.FillRatio()}};
+    AddRates(filter, input.missing, BloomFalsePositiveRate(options.bits, options.hashes, added),
+             Thousands(added) + " keys", run, &row);
+    table.rows.push_back(row);
   }
   return table;
-}
-
-Chart KeysPicture(const Table& keys) {
-  Chart chart;
-  chart.title = "False positives against keys";
-  chart.subtitle = "Bloom filter, made for 0.01 % at 100 percent; bars: 95 % confidence";
-  chart.x_label = "keys, percent of what it was made for";
-  chart.y_label = "rate of false positives, percent";
-  chart.x_min = kPercents[0];
-  chart.x_max = *std::rbegin(kPercents);
-  ChartSeries formula{"formula", {}, true}, counted{"counted, random keys", {}, false};
-  for (const nlohmann::json& row : keys.rows) {
-    const double x = row["percent"];
-    chart.ticks.push_back({x, Fixed(x, 0), ""});
-    formula.points.push_back({x, 100 * row["formula"].get<double>()});
-    counted.points.push_back({x, 100 * row["random_rate"].get<double>(),
-                              100 * row["random_half_width_95"].get<double>()});
-  }
-  chart.series = {counted, formula};
-  return chart;
 }
 
 struct Point {
@@ -249,6 +226,9 @@ constexpr std::pair<const char*, BloomHashing> kHashings[] = {
     {"Bloom, double hashing", BloomHashing::kDouble},
     {"Bloom, enhanced double", BloomHashing::kEnhancedDouble},
     {"Bloom, independent", BloomHashing::kIndependent}};
+constexpr std::pair<const char*, Family> kFamilies[] = {{"rocksieve.bloom", Family::kBloom},
+                                                        {"rocksieve.cuckoo", Family::kCuckoo},
+                                                        {"rocksieve.ribbon", Family::kRibbon}};
 
 BloomFilterOptions OptionsOf(const Point& point, uint64_t keys) {
   if (point.rate > 0) return BloomFilterOptions::ForKeys(keys, point.rate);
@@ -266,53 +246,6 @@ FilterSpec SpecOf(const Point& point, Family family) {
   return spec;
 }
 
-class Rows {
- public:
-  Rows(const OptimumInput& input, Table* table, Run* run)
-      : input_(input), table_(table), run_(run) {}
-
-  void AddBloom(const Point& point, const char* name, BloomHashing hashing) {
-    BloomFilterOptions options = OptionsOf(point, input_.keys.size());
-    options.hashing = hashing;
-    BloomFilter filter(options);
-    for (const std::string& key : input_.keys) filter.Add(key);
-    Add(point, name, filter, static_cast<double>(options.bits),
-        BloomFalsePositiveRate(options.bits, options.hashes, input_.keys.size()));
-  }
-
-  void AddStatic(const Point& point, const char* name, Family family) {
-    FilterBuilder builder(SpecOf(point, family));
-    for (const std::string& key : input_.keys) builder.AddKey(key);
-    const FilterBlock block = builder.Finish();
-    const OpenedFilter opened = OpenFilter(block.view());
-    Add(point, name, *opened.filter, 8 * static_cast<double>(block.size),
-        ExpectedFalsePositiveRate(opened.info));
-  }
-
- private:
-  template <typename AnyFilter>
-  void Add(const Point& point, const std::string& name, const AnyFilter& filter, double bits,
-           double expected) {
-    run_->Begin(std::string(point.name) + ", " + name);
-    const CountedRate words = CountWords(filter, input_.missing);
-    const CountedRate random = CountRandom(filter, input_.missing);
-    Check(name + ", " + point.name, random, expected, run_);
-    table_->rows.push_back({{"group", point.name},
-                            {"filter", name},
-                            {"bits_per_key", bits / static_cast<double>(input_.keys.size())},
-                            {"expected", expected},
-                            {"words_rate", words.Rate()},
-                            {"words_half_width_95", words.HalfWidth95()},
-                            {"random_rate", random.Rate()},
-                            {"random_half_width_95", random.HalfWidth95()},
-                            {"published_rate", point.published_rate}});
-  }
-
-  const OptimumInput& input_;
-  Table* const table_;
-  Run* const run_;
-};
-
 // The two published points, with all ways to hash, and our static families.
 Table MeasurePublishedPoints(const OptimumInput& input, Run* run) {
   Table table;
@@ -323,18 +256,37 @@ Table MeasurePublishedPoints(const OptimumInput& input, Run* run) {
                       "Bloom filter.";
   table.columns = {{"filter", "", "filter", Kind::kText},
                    {"bits_per_key", "bits", "per key", Kind::kFixed, 2},
-                   {"expected", "", "formula", Kind::kPercent, 3},
+                   {"formula", "", "formula", Kind::kPercent, 3},
                    {"words_rate", "", "words", Kind::kPercent, 3},
                    {"words_half_width_95", "", "+-", Kind::kPercent, 2},
                    {"random_rate", "", "random", Kind::kPercent, 3},
                    {"random_half_width_95", "", "+-", Kind::kPercent, 2},
                    {"published_rate", "pub-", "lished", Kind::kPercent, 3}};
-  Rows rows(input, &table, run);
   for (const Point& point : kPoints) {
-    for (const auto& [name, hashing] : kHashings) rows.AddBloom(point, name, hashing);
-    rows.AddStatic(point, "rocksieve.bloom", Family::kBloom);
-    rows.AddStatic(point, "rocksieve.cuckoo", Family::kCuckoo);
-    rows.AddStatic(point, "rocksieve.ribbon", Family::kRibbon);
+    const auto add = [&](const char* name, const auto& filter, double bits, double formula) {
+      nlohmann::json row = {{"group", point.name},
+                            {"filter", name},
+                            {"bits_per_key", bits / static_cast<double>(input.keys.size())},
+                            {"published_rate", point.published_rate}};
+      AddRates(filter, input.missing, formula, std::string(name) + ", " + point.name, run, &row);
+      table.rows.push_back(row);
+    };
+    for (const auto& [name, hashing] : kHashings) {
+      BloomFilterOptions options = OptionsOf(point, input.keys.size());
+      options.hashing = hashing;
+      BloomFilter filter(options);
+      for (const std::string& key : input.keys) filter.Add(key);
+      add(name, filter, static_cast<double>(options.bits),
+          BloomFalsePositiveRate(options.bits, options.hashes, input.keys.size()));
+    }
+    for (const auto& [name, family] : kFamilies) {
+      FilterBuilder builder(SpecOf(point, family));
+      for (const std::string& key : input.keys) builder.AddKey(key);
+      const FilterBlock block = builder.Finish();
+      const OpenedFilter opened = OpenFilter(block.view());
+      add(name, *opened.filter, 8 * static_cast<double>(block.size),
+          ExpectedFalsePositiveRate(opened.info));
+    }
   }
   return table;
 }

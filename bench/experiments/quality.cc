@@ -93,8 +93,8 @@ void MeasureQuality(Run* run) {
       if (scheme.coordinates.size() >= 3) row["three_wise_score"] = verdict.three_wise.score;
       table.rows.push_back(std::move(row));
       if (!AsExpected(scheme, verdict)) {
-        run->Fail("quality: " + scheme.name + " on " + set.name + " is " +
-                                Said(verdict) + ", see its row");
+        run->Fail("quality: " + scheme.name + " on " + set.name + " is " + Said(verdict) +
+                  ", see its row");
       }
     }
   }

@@ -57,26 +57,23 @@ TwoNodes WordsOfTwoNodes(const std::string& name, double share_of_both, size_t s
 
 // What a way gives to find the keys that only the node here has.
 struct DifferenceResult {
-  std::string error;      // empty if it ran
-  uint64_t bytes = 0;     // between the nodes
-  uint64_t found = 0;     // keys that it gives
-  uint64_t invented = 0;  // of these, keys that the other node has as well
-  double rate = 0;        // of false positives: asked for, and promised by the filter that was made
-  double promised_rate = 0;
-};
+  std::string error;         // empty if it ran
+  uint64_t bytes = 0;        // between the nodes
+  uint64_t found = 0;        // keys that it gives
+  uint64_t invented = 0;     // of these, keys that the other node has as well
+  double promised_rate = 0;  // of false positives, of the filter that was made
 
-void Add(std::string_view key, const TwoNodes& nodes, DifferenceResult* result) {
-  result->found++;
-  result->invented +=
-      std::binary_search(nodes.only_here.begin(), nodes.only_here.end(), key) ? 0 : 1;
-}
-
-template <typename AnyFilter>
-void KeepWhatDoesNotPass(const AnyFilter& filter, const TwoNodes& nodes, DifferenceResult* result) {
-  for (const std::string& key : nodes.here) {
-    if (!filter.MayContain(key)) Add(key, nodes, result);
+  void Add(std::string_view key, const TwoNodes& nodes) {
+    found++;
+    if (!std::binary_search(nodes.only_here.begin(), nodes.only_here.end(), key)) invented++;
   }
-}
+  template <typename AnyFilter>
+  void AddWhatDoesNotPass(const AnyFilter& filter, const TwoNodes& nodes) {
+    for (const std::string& key : nodes.here) {
+      if (!filter.MayContain(key)) Add(key, nodes);
+    }
+  }
+};
 
 join::MemorySource::Rows RowsOf(const std::vector<std::string>& keys) {
   join::MemorySource::Rows rows;
@@ -89,7 +86,7 @@ class DifferenceSink final : public join::Sink {
   explicit DifferenceSink(const TwoNodes& nodes) : nodes_(nodes) {}
 
   absl::Status Add(const join::Row& row, join::Side) override {
-    experiments::Add(row.key, nodes_, &pending_);
+    pending_.Add(row.key, nodes_);
     return absl::OkStatus();
   }
   absl::Status Commit() override {
@@ -119,9 +116,8 @@ DifferenceResult DifferenceByStaticFilter(const TwoNodes& nodes, const std::stri
   const FilterBlock block = builder.Finish();
   const OpenedFilter opened = OpenFilter(block.view());
   result.bytes = block.size;
-  result.rate = rate;
   result.promised_rate = ExpectedFalsePositiveRate(opened.info);
-  KeepWhatDoesNotPass(*opened.filter, nodes, &result);
+  result.AddWhatDoesNotPass(*opened.filter, nodes);
   return result;
 }
 
@@ -130,9 +126,8 @@ DifferenceResult DifferenceByBloomFilter(const TwoNodes& nodes, double rate) {
   for (const std::string& key : nodes.there) filter.Add(key);
   DifferenceResult result;
   result.bytes = filter.Serialize().size();
-  result.rate = rate;
   result.promised_rate = filter.ExpectedFalsePositiveRate();
-  KeepWhatDoesNotPass(filter, nodes, &result);
+  result.AddWhatDoesNotPass(filter, nodes);
   return result;
 }
 
@@ -157,78 +152,49 @@ using Kind = Column::Kind;
 
 constexpr uint64_t kSeed = 20240607;
 
-class Session {
- public:
-  Session(const TwoNodes& nodes, Run* run, Table* table)
-      : nodes_(nodes), run_(run), table_(table) {}
-
-  void Measure() {
-    for (const double rate : {0.1, 0.01, 0.001, 0.0001}) {
-      for (const char* family : {"ribbon", "bloom"}) {
-        const std::string way = std::string("rocksieve.") + family;
-        AddFilter(way, DifferenceByStaticFilter(nodes_, family, rate));
+void Measure(const TwoNodes& nodes, Run* run, Table* table) {
+  const auto all = static_cast<double>(nodes.only_here.size());
+  const auto add = [&](const std::string& way, const DifferenceResult& result, double rate = 0) {
+    const auto fail = [&](const std::string& what) {
+      run->Fail("set operations, " + nodes.name + ", " + way + ": " + what);
+    };
+    if (!result.error.empty()) return fail(result.error);
+    const double lost = all - static_cast<double>(result.found);
+    nlohmann::json row = {{"group", nodes.name + ": " + Thousands(nodes.only_here.size()) + " of " +
+                                        Thousands(nodes.here.size()) + " words"},
+                          {"part", rate == 0 ? "exact" : Shortest(rate)},
+                          {"way", way},
+                          {"bytes", result.bytes},
+                          {"bits_per_key", 8.0 * static_cast<double>(result.bytes) /
+                                               static_cast<double>(nodes.there.size())},
+                          {"found", result.found},
+                          {"lost", lost}};
+    if (rate == 0) {
+      if (result.invented != 0 || lost != 0) fail("its result is not that of std::set_difference");
+    } else {
+      const double expected = all * result.promised_rate;
+      row["rate"] = rate;
+      row["expected_lost"] = expected;
+      if (result.invented != 0) fail("found keys that the other node has: false negatives");
+      // Five standard deviations, and what rounding may make of few.
+      if (std::abs(lost - expected) > 5 * std::sqrt(expected) + 5) {
+        fail("lost " + Fixed(lost, 0) + " keys where " + Fixed(expected, 1) + " are expected");
       }
-      AddFilter("BloomFilter", DifferenceByBloomFilter(nodes_, rate));
     }
-    AddJoin(DifferenceByJoin(nodes_, kSeed));
-    AddRow("the keys themselves", BytesOfKeys(), nodes_.only_here.size());
-  }
-
- private:
-  nlohmann::json* AddRow(const std::string& way, uint64_t bytes, uint64_t found) {
-    table_->rows.push_back(
-        {{"group", nodes_.name + ": " + Thousands(nodes_.only_here.size()) + " of " +
-                       Thousands(nodes_.here.size()) + " words"},
-         {"only_here", nodes_.only_here.size()},
-         {"here", nodes_.here.size()},
-         {"there", nodes_.there.size()},
-         {"way", way},
-         {"bytes", bytes},
-         {"bits_per_key",
-          8.0 * static_cast<double>(bytes) / static_cast<double>(nodes_.there.size())},
-         {"found", found},
-         {"lost", static_cast<int64_t>(nodes_.only_here.size()) - static_cast<int64_t>(found)}});
-    return &table_->rows.back();
-  }
-
-  void AddFilter(const std::string& way, const DifferenceResult& result) {
-    if (!result.error.empty()) return Fail(way, result.error);
-    nlohmann::json* const row = AddRow(way, result.bytes, result.found);
-    const auto all = static_cast<double>(nodes_.only_here.size());
-    const double expected = all * result.promised_rate,
-                 lost = all - static_cast<double>(result.found);
-    (*row)["part"] = Shortest(result.rate);
-    (*row)["rate"] = result.rate;
-    (*row)["expected_lost"] = expected;
-    if (result.invented != 0) Fail(way, "found keys that the other node has: false negatives");
-    // Five standard deviations, and what rounding may make of few.
-    if (std::abs(lost - expected) > 5 * std::sqrt(expected) + 5) {
-      Fail(way, "lost " + Fixed(lost, 0) + " keys where " + Fixed(expected, 1) + " are expected");
+    table->rows.push_back(row);
+  };
+  for (const double rate : {0.1, 0.01, 0.001, 0.0001}) {
+    for (const std::string family : {"ribbon", "bloom"}) {
+      add("rocksieve." + family, DifferenceByStaticFilter(nodes, family, rate), rate);
     }
+    add("BloomFilter", DifferenceByBloomFilter(nodes, rate), rate);
   }
-
-  void AddJoin(const DifferenceResult& result) {
-    if (!result.error.empty()) return Fail("join", result.error);
-    (*AddRow("join", result.bytes, result.found))["part"] = "exact";
-    if (result.invented != 0 || result.found != nodes_.only_here.size()) {
-      Fail("join", "its result is not that of std::set_difference");
-    }
-  }
-
-  void Fail(const std::string& way, const std::string& what) {
-    run_->Fail("set operations, " + nodes_.name + ", " + way + ": " + what);
-  }
-
-  uint64_t BytesOfKeys() const {
-    uint64_t bytes = 0;
-    for (const std::string& key : nodes_.there) bytes += key.size() + 1;
-    return bytes;
-  }
-
-  const TwoNodes& nodes_;
-  Run* const run_;
-  Table* const table_;
-};
+  add("join", DifferenceByJoin(nodes, kSeed));
+  DifferenceResult shipped;
+  for (const std::string& key : nodes.there) shipped.bytes += key.size() + 1;
+  shipped.found = nodes.only_here.size();
+  add("the keys themselves", shipped);
+}
 
 }  // namespace
 
@@ -239,9 +205,8 @@ void MeasureSetOperations(Run* run) {
   table.explanation =
       "Which words are only here? The node there sends a filter of its words, and what does not "
       "pass is the answer: it lacks the words that passed by mistake (an intersection would have "
-      "as "
-      "many too many). Beside it the join, both ways, which lacks nothing, and the words of that "
-      "node as text.";
+      "as many too many). Beside it the join, both ways, which lacks nothing, and the words of "
+      "that node as text.";
   table.columns = {{"way", "", "sent", Kind::kText},
                    {"rate", "rate,", "%", Kind::kPercent, 1},
                    {"bytes", "", "bytes", Kind::kFixed, 0},
@@ -254,7 +219,7 @@ void MeasureSetOperations(Run* run) {
        {std::pair<const char*, double>{"replicas", 0.98}, {"half of all at both", 0.5}}) {
     run->Begin(name);
     const TwoNodes nodes = WordsOfTwoNodes(name, share_of_both, stride, kSeed);
-    Session(nodes, run, &table).Measure();
+    Measure(nodes, run, &table);
   }
   run->Add(table);
 }

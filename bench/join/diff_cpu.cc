@@ -103,7 +103,9 @@ int Main(int argc, char** argv) {
     }
   }
   nlohmann::json costs;
-  for (const Way& way : ways) costs[std::string(way.name) + "_ns"] = way.ns / static_cast<double>(rows);
+  for (const Way& way : ways) {
+    costs[std::string(way.name) + "_ns"] = way.ns / static_cast<double>(rows);
+  }
   std::cout << costs << "\n";
   return 0;
 }

@@ -15,9 +15,9 @@ constexpr struct {
   const char* name;
   Table (*measure)(FigureRun*);
   bool takes_long = false;  // and is printed where it is asked for
-} kMeasurements[] = {{"overlaps", MeasureOverlaps},  {"differences", MeasureDifferences},
-                     {"uneven", MeasureUnevenSides}, {"sizes", MeasureSizes},
-                     {"threads", MeasureThreads},    {"link", MeasureLink},
+} kMeasurements[] = {{"overlaps", MeasureOverlaps},   {"differences", MeasureDifferences},
+                     {"uneven", MeasureUnevenSides},  {"sizes", MeasureSizes},
+                     {"threads", MeasureThreads},     {"link", MeasureLink},
                      {"grid", MeasureLinkGrid, true}, {"plans", MeasureBytePlans, true}};
 
 struct Flags {

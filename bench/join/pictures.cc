@@ -66,8 +66,7 @@ std::string OverlapPicture(const Table& overlaps) {
     chart.ticks.push_back({static_cast<double>(percent), std::to_string(percent), ""});
   }
   const auto add = [&](const char* name, const char* field, bool dashed) {
-    chart.series.push_back(
-        SeriesOf(overlaps.rows, name, "overlap_percent", false, field, dashed));
+    chart.series.push_back(SeriesOf(overlaps.rows, name, "overlap_percent", false, field, dashed));
   };
   add("rocksieve, 2 round trips", "two_median_bits_per_key", false);
   add("rocksieve, 4 round trips", "four_median_bits_per_key", false);

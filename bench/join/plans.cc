@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether plans are as good as the best fixed strategy: in bytes, where many keys are in common and
-// filters before a sketch begin to cost more than they save (`./run bench join --only=plans`); and in
-// time, for links (`--only=grid`).
+// filters before a sketch begin to cost more than they save (`./run bench join --only=plans`); and
+// in time, for links (`--only=grid`).
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -20,8 +20,8 @@ constexpr double kMegabits[] = {10, 100, 1000, 10'000};
 constexpr double kOverlaps[] = {0, 50, 90, 98, 99.9};
 constexpr uint64_t kRanges = 8;
 constexpr join::Strategy kAllFixed[] = {join::Strategy::kKeys,   join::Strategy::kList,
-                                     join::Strategy::kRibbon, join::Strategy::kPingPong,
-                                     join::Strategy::kSketch, join::Strategy::kSymbols};
+                                        join::Strategy::kRibbon, join::Strategy::kPingPong,
+                                        join::Strategy::kSketch, join::Strategy::kSymbols};
 
 // Far from the best, and slow: not tried.
 bool IsHopeless(join::Strategy strategy, double overlap_percent) {
@@ -141,13 +141,12 @@ class Overlap {
   }
 
   SessionOutcome Run(const SessionSettings& way) {
-    run_->Begin("grid, " + Shortest(percent_) + " %, " +
-                   Shortest(way.link.bits_per_second / 1e6) + " Mbit/s, " +
-                   std::string(NameOf(way.strategy)));
+    run_->Begin("grid, " + Shortest(percent_) + " %, " + Shortest(way.link.bits_per_second / 1e6) +
+                " Mbit/s, " + std::string(NameOf(way.strategy)));
     SessionOutcome outcome = RunSession(sets_, common_, way);
     if (!outcome.error.empty()) {
-      run_->Fail(Shortest(percent_) + " %, " + std::string(NameOf(way.strategy)) +
-                               ": " + outcome.error);
+      run_->Fail(Shortest(percent_) + " %, " + std::string(NameOf(way.strategy)) + ": " +
+                 outcome.error);
     }
     return outcome;
   }

@@ -64,7 +64,8 @@ class PriceRun {
     std::unique_ptr<join::Matching> sides[2];
     for (const int side : {0, 1}) {
       const double begin = CpuClock::Nanoseconds();
-      const absl::Status status = join::ScanKeys(sources[side].get(), {}, kSalt, 2 * keys_, &keys[side]);
+      const absl::Status status =
+          join::ScanKeys(sources[side].get(), {}, kSalt, 2 * keys_, &keys[side]);
       if (!status.ok()) std::abort();
       EncodeEstimator(keys[side].candidates, join::CountersFor(keys_, keys_), kSalt);
       record("scan", begin);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the CPU time of a join goes, and what it takes of the allocator: `./run bench join --stages`
-// and `--allocations`.
+// Where the CPU time of a join goes, and what it takes of the allocator: `./run bench join
+// --stages` and `--allocations`.
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -133,9 +133,8 @@ Total RunElsewhere(const std::string& program, double percent, uint64_t seed,
                    const FigureRun& run) {
   const nlohmann::json document =
       ReportOf("'" + program + "' --stages --overlaps=" + Shortest(percent) +
-               " --keys=" + std::to_string(run.settings.keys) +
-               " --seeds=1 --first-seed=" + std::to_string(seed) +
-               " --strategy=" + std::string(NameOf(run.settings.strategy)));
+               " --keys=" + std::to_string(run.settings.keys) + " --seeds=1 --first-seed=" +
+               std::to_string(seed) + " --strategy=" + std::string(NameOf(run.settings.strategy)));
   const nlohmann::json& last = document.at("tables").at("stages").back();
   return {last.at("ns_per_key").get<double>(), last.at("bytes").get<uint64_t>()};
 }
@@ -176,8 +175,8 @@ Table MeasureStages(FigureRun* run) {
       totals.push_back(total);
       bytes.push_back(static_cast<double>(sent));
     }
-    const auto add = [&](const char* side, const std::string& stage, const std::vector<double>& took,
-                         const std::vector<double>& said) {
+    const auto add = [&](const char* side, const std::string& stage,
+                         const std::vector<double>& took, const std::vector<double>& said) {
       table.rows.push_back({{"part", Shortest(percent)},
                             {"overlap_percent", percent},
                             {"side", side},

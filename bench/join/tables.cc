@@ -16,30 +16,32 @@ using Kind = Column::Kind;
 // Bits per key against how much two sides of the same size have in common.
 Table MeasureOverlaps(FigureRun* run) {
   const uint64_t keys = run->settings.keys;
-  Table table = {.name = "overlaps",
-                 .title = "OVERLAPS",
-                 .explanation = "Two sides of " + Thousands(keys) +
-      " random keys of 16 bytes each, in one range. Bits on the wire, both ways, per key of one "
-      "side: planning, filters, sketches, checksums and frames, without rows. Median and worst "
-      "of " +
-      std::to_string(run->settings.seeds) +
-      " runs, with a range reconciled in at most two or four round trips, or as many as pay; their "
-      "number, with those that open session and range. Beside them, on the keys of one run: the "
-      "keys shipped (front-coded, zstd), a Bloom join (10 bits per key, 7 probes, and the keys "
-      "that pass), and rateless reconciliation alone (RIBLT).",
-                 .columns = {kOverlap,
-                   {"two_median_bits_per_key", "2 round", "trips", Kind::kSignificant, 3},
-                   {"two_worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
-                   {"two_median_round_trips", "round", "trips", Kind::kFixed, 0},
-                   {"four_median_bits_per_key", "4 round", "trips", Kind::kSignificant, 3},
-                   {"four_worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
-                   {"four_median_round_trips", "round", "trips", Kind::kFixed, 0},
-                   {"any_median_bits_per_key", "any", "number", Kind::kSignificant, 3},
-                   {"any_worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
-                   {"any_median_round_trips", "round", "trips", Kind::kFixed, 0},
-                   {"shipped_bits_per_key", "keys", "shipped", Kind::kSignificant, 3},
-                   {"bloom_join_bits_per_key", "Bloom", "join", Kind::kSignificant, 3},
-                   {"rateless_bits_per_key", "", "RIBLT", Kind::kSignificant, 3}}};
+  Table table = {
+      .name = "overlaps",
+      .title = "OVERLAPS",
+      .explanation =
+          "Two sides of " + Thousands(keys) +
+          " random keys of 16 bytes each, in one range. Bits on the wire, both ways, per key of "
+          "one side: planning, filters, sketches, checksums and frames, without rows. Median and "
+          "worst of " +
+          std::to_string(run->settings.seeds) +
+          " runs, with a range reconciled in at most two or four round trips, or as many as pay; "
+          "their number, with those that open session and range. Beside them, on the keys of one "
+          "run: the keys shipped (front-coded, zstd), a Bloom join (10 bits per key, 7 probes, and "
+          "the keys that pass), and rateless reconciliation alone (RIBLT).",
+      .columns = {kOverlap,
+                  {"two_median_bits_per_key", "2 round", "trips", Kind::kSignificant, 3},
+                  {"two_worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
+                  {"two_median_round_trips", "round", "trips", Kind::kFixed, 0},
+                  {"four_median_bits_per_key", "4 round", "trips", Kind::kSignificant, 3},
+                  {"four_worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
+                  {"four_median_round_trips", "round", "trips", Kind::kFixed, 0},
+                  {"any_median_bits_per_key", "any", "number", Kind::kSignificant, 3},
+                  {"any_worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
+                  {"any_median_round_trips", "round", "trips", Kind::kFixed, 0},
+                  {"shipped_bits_per_key", "keys", "shipped", Kind::kSignificant, 3},
+                  {"bloom_join_bits_per_key", "Bloom", "join", Kind::kSignificant, 3},
+                  {"rateless_bits_per_key", "", "RIBLT", Kind::kSignificant, 3}}};
   for (const double percent : run->settings.overlap_percents) {
     Circumstances circumstances = Alike(*run, keys, percent);
     circumstances.session.keys_per_range = keys;
@@ -72,19 +74,19 @@ Table MeasureOverlaps(FigureRun* run) {
 // Bytes per difference between replicas.
 Table MeasureDifferences(FigureRun* run) {
   const uint64_t keys = run->settings.keys;
-  Table table = {.name = "differences",
-                 .title = "DIFFERENCES",
-                 .explanation = "Replicas of " + Thousands(keys) +
-                      " random keys of 16 bytes, half of the differences on either side. Bytes on "
-                      "the wire per difference, as above; beside them rateless reconciliation "
-                      "alone (RIBLT).",
-                 .columns = {
-      {"differences", "", "differences", Kind::kFixed, 0},
-      {"median_bytes_per_difference", "bytes per", "difference", Kind::kSignificant, 3},
-      {"worst_bytes_per_difference", "", "worst", Kind::kSignificant, 3},
-      {"median_round_trips", "round", "trips", Kind::kFixed, 0},
-      {"rateless_bytes_per_difference", "", "RIBLT", Kind::kSignificant, 3},
-      {"rateless_round_trips", "round", "trips", Kind::kFixed, 0}}};
+  Table table = {
+      .name = "differences",
+      .title = "DIFFERENCES",
+      .explanation = "Replicas of " + Thousands(keys) +
+                     " random keys of 16 bytes, half of the differences on either side. Bytes on "
+                     "the wire per difference, as above; beside them rateless reconciliation "
+                     "alone (RIBLT).",
+      .columns = {{"differences", "", "differences", Kind::kFixed, 0},
+                  {"median_bytes_per_difference", "bytes per", "difference", Kind::kSignificant, 3},
+                  {"worst_bytes_per_difference", "", "worst", Kind::kSignificant, 3},
+                  {"median_round_trips", "round", "trips", Kind::kFixed, 0},
+                  {"rateless_bytes_per_difference", "", "RIBLT", Kind::kSignificant, 3},
+                  {"rateless_round_trips", "round", "trips", Kind::kFixed, 0}}};
   for (uint64_t differences = 100; differences <= keys / 10; differences *= 10) {
     Circumstances circumstances = Alike(*run, keys, 100);
     circumstances.common = keys - differences / 2;
@@ -108,16 +110,17 @@ Table MeasureDifferences(FigureRun* run) {
 Table MeasureUnevenSides(FigureRun* run) {
   Table table = {.name = "uneven",
                  .title = "UNEVEN SIDES",
-                 .explanation = "A few keys against many, on whichever side they are. Bits on the wire per key of the small "
-      "side, as above, with the default ranges.",
+                 .explanation =
+                     "A few keys against many, on whichever side they are. Bits on the wire per "
+                     "key of the small side, as above, with the default ranges.",
                  .columns = {{"asking_keys", "client", "keys", Kind::kFixed, 0},
-                   {"answering_keys", "server", "keys", Kind::kFixed, 0},
-                   {"matching_percent", "matching,", "% of few", Kind::kSignificant, 2},
-                   {"median_bits_per_key", "", "bits", Kind::kSignificant, 3},
-                   {"worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
-                   {"median_round_trips", "round", "trips", Kind::kFixed, 0},
-                   {"shipped_bits_per_key", "few keys", "shipped", Kind::kSignificant, 3},
-                   {"bloom_join_bits_per_key", "Bloom", "join", Kind::kSignificant, 3}}};
+                             {"answering_keys", "server", "keys", Kind::kFixed, 0},
+                             {"matching_percent", "matching,", "% of few", Kind::kSignificant, 2},
+                             {"median_bits_per_key", "", "bits", Kind::kSignificant, 3},
+                             {"worst_bits_per_key", "", "worst", Kind::kSignificant, 3},
+                             {"median_round_trips", "round", "trips", Kind::kFixed, 0},
+                             {"shipped_bits_per_key", "few keys", "shipped", Kind::kSignificant, 3},
+                             {"bloom_join_bits_per_key", "Bloom", "join", Kind::kSignificant, 3}}};
   struct Shape {
     uint64_t many, few;
     double matching;  // share of the few
@@ -150,17 +153,20 @@ Table MeasureUnevenSides(FigureRun* run) {
 
 // Bytes and time against size.
 Table MeasureSizes(FigureRun* run) {
-  Table table = {.name = "sizes",
-                 .title = "SIZES",
-                 .explanation = "Two sides of the same size with half of their keys in common, in ranges of at most " +
-      Thousands(SessionSettings().keys_per_range) +
-      " keys, as by default. CPU time is that of both sides together, without reading a database.",
-                 .columns = {{"keys_per_side", "keys per", "side", Kind::kFixed, 0},
-                   {"median_bytes", "", "bytes", Kind::kFixed, 0},
-                   {"median_bits_per_key", "bits per", "key", Kind::kSignificant, 3},
-                   {"median_round_trips", "round", "trips", Kind::kFixed, 0},
-                   {"median_cpu_seconds", "CPU", "seconds", Kind::kSignificant, 3},
-                   {"cpu_ns_per_key", "ns per", "key", Kind::kFixed, 0}}};
+  Table table = {
+      .name = "sizes",
+      .title = "SIZES",
+      .explanation =
+          "Two sides of the same size with half of their keys in common, in ranges of at most " +
+          Thousands(SessionSettings().keys_per_range) +
+          " keys, as by default. CPU time is that of both sides together, without reading a "
+          "database.",
+      .columns = {{"keys_per_side", "keys per", "side", Kind::kFixed, 0},
+                  {"median_bytes", "", "bytes", Kind::kFixed, 0},
+                  {"median_bits_per_key", "bits per", "key", Kind::kSignificant, 3},
+                  {"median_round_trips", "round", "trips", Kind::kFixed, 0},
+                  {"median_cpu_seconds", "CPU", "seconds", Kind::kSignificant, 3},
+                  {"cpu_ns_per_key", "ns per", "key", Kind::kFixed, 0}}};
   std::vector<uint64_t> sizes = {10'000, 100'000};
   if (!run->settings.quick) sizes.push_back(1'000'000);
   if (run->settings.full) sizes.insert(sizes.end(), {5'000'000, 20'000'000});
@@ -181,21 +187,22 @@ Table MeasureSizes(FigureRun* run) {
 Table MeasureThreads(FigureRun* run) {
   constexpr uint64_t kRanges = 8;
   const uint64_t keys = run->settings.keys;
-  Table table = {.name = "threads",
-                 .title = "THREADS",
-                 .explanation = "Two sides of " + Thousands(keys) + " keys in " + Thousands(kRanges) +
-      " ranges. Time per key of one side until the client knows which of its keys are matched, "
-      "with "
-      "as many cores as threads on each side, and twice as many ranges under way: computed from "
-      "the "
-      "CPU times of all that both sides do, each by one core, without the time that a link takes.",
-                 .columns = {kOverlap,
-                   {"cpu_ns_per_key", "CPU of", "both, ns", Kind::kFixed, 0},
-                   {"one_thread_ns", "1 thread", "a side, ns", Kind::kFixed, 0},
-                   {"two_threads_ns", "", "2", Kind::kFixed, 0},
-                   {"three_threads_ns", "", "3", Kind::kFixed, 0},
-                   {"two_to_one", "2 : 1", "", Kind::kSignificant, 2},
-                   {"three_to_one", "3 : 1", "", Kind::kSignificant, 2}}};
+  Table table = {
+      .name = "threads",
+      .title = "THREADS",
+      .explanation =
+          "Two sides of " + Thousands(keys) + " keys in " + Thousands(kRanges) +
+          " ranges. Time per key of one side until the client knows which of its keys are matched, "
+          "with as many cores as threads on each side, and twice as many ranges under way: "
+          "computed from the CPU times of all that both sides do, each by one core, without the "
+          "time that a link takes.",
+      .columns = {kOverlap,
+                  {"cpu_ns_per_key", "CPU of", "both, ns", Kind::kFixed, 0},
+                  {"one_thread_ns", "1 thread", "a side, ns", Kind::kFixed, 0},
+                  {"two_threads_ns", "", "2", Kind::kFixed, 0},
+                  {"three_threads_ns", "", "3", Kind::kFixed, 0},
+                  {"two_to_one", "2 : 1", "", Kind::kSignificant, 2},
+                  {"three_to_one", "3 : 1", "", Kind::kSignificant, 2}}};
   for (const double percent : {0., 50., 90., 98.}) {
     Circumstances circumstances = Alike(*run, keys, percent);
     circumstances.session.keys_per_range = keys / kRanges;
@@ -224,20 +231,22 @@ Table MeasureThreads(FigureRun* run) {
 Table MeasureLink(FigureRun* run) {
   const Link link = {.round_trip_seconds = .05, .bits_per_second = 20e6};
   const uint64_t keys = run->settings.keys;
-  Table table = {.name = "link",
-                 .title = "LINK",
-                 .explanation = "Two sides of " + Thousands(keys) +
-      " keys over a link of 50 ms round trip and 20 Mbit/s each way, with the default ranges. "
-      "Seconds until the client knows which of its keys are matched, on a simulated link: CPU time "
-      "as measured here, transfer and delay as computed. Shipping: a request, then all keys, "
-      "front-coded and compressed, as fast as the link takes them, without any CPU time.",
-                 .columns = {kOverlap,
-                   {"median_seconds", "", "seconds", Kind::kSignificant, 3},
-                   {"median_cpu_seconds", "of CPU,", "both sides", Kind::kSignificant, 3},
-                   {"median_bytes", "", "bytes", Kind::kFixed, 0},
-                   {"shipping_seconds", "shipping,", "seconds", Kind::kSignificant, 3},
-                   {"shipped_bytes", "shipping,", "bytes", Kind::kFixed, 0},
-                   {"times_faster", "times", "faster", Kind::kSignificant, 3}}};
+  Table table = {
+      .name = "link",
+      .title = "LINK",
+      .explanation =
+          "Two sides of " + Thousands(keys) +
+          " keys over a link of 50 ms round trip and 20 Mbit/s each way, with the default ranges. "
+          "Seconds until the client knows which of its keys are matched, on a simulated link: CPU "
+          "time as measured here, transfer and delay as computed. Shipping: a request, then all "
+          "keys, front-coded and compressed, as fast as the link takes them, without any CPU time.",
+      .columns = {kOverlap,
+                  {"median_seconds", "", "seconds", Kind::kSignificant, 3},
+                  {"median_cpu_seconds", "of CPU,", "both sides", Kind::kSignificant, 3},
+                  {"median_bytes", "", "bytes", Kind::kFixed, 0},
+                  {"shipping_seconds", "shipping,", "seconds", Kind::kSignificant, 3},
+                  {"shipped_bytes", "shipping,", "bytes", Kind::kFixed, 0},
+                  {"times_faster", "times", "faster", Kind::kSignificant, 3}}};
   for (const double percent : {0., 50., 98., 99.9}) {
     Circumstances circumstances = Alike(*run, keys, percent);
     circumstances.session.link = link;

@@ -253,7 +253,7 @@ void TouchAll(const FilterBlock& block) {
 void TimeSet(const NumberSet& set, std::vector<TimedRangeFilter>* filters, RangeRun* run) {
   const RangeSettings& settings = run->settings;
   run->Begin("times: " + set.heading,
-                      static_cast<uint64_t>(settings.build_rounds + settings.query_rounds));
+             static_cast<uint64_t>(settings.build_rounds + settings.query_rounds));
   for (int round = 0; round < settings.build_rounds; round++) {
     for (TimedRangeFilter& timed : *filters) {
       timed.built = BuildFilterOf(timed.spec, set);

@@ -69,8 +69,8 @@ nlohmann::json MeasureTrees(const std::vector<TreeCandidate>& candidates, const 
   for (const QueryKind& kind : workload.kinds) {
     kinds.push_back(row(kind.name, "data blocks per query", kind.ranges.size()));
   }
-  nlohmann::json gets = row("Get of absent keys", "data blocks per 1,000 lookups",
-                            workload.absent_keys.size());
+  nlohmann::json gets =
+      row("Get of absent keys", "data blocks per 1,000 lookups", workload.absent_keys.size());
   nlohmann::json bits = row("filter bits per key", "trees", nullptr);
   nlohmann::json files = row("files by level", "trees", nullptr);
   nlohmann::json wrong = row("wrong answers", "trees", nullptr);
