@@ -143,15 +143,12 @@ def print_table(title, explanation, rows):
     print(f"\n{title}\n{explanation}\n")
     print(f"{'lookups':<9} {'filter':<24} {'thousand/s':>10} {'least':>7} {'most':>7} "
           f"{'ratio':>6} {'blocks':>7} {'read':>6}")
-    last = None
-    for row in rows:
-        if last not in (None, row["workload"]):
+    for before, row in zip([None, *rows], rows):
+        if before and before["workload"] != row["workload"]:
             print()
-        last = row["workload"]
-        print(f"{row['workload']:<9} {row['filter']:<24} "
-              f"{row['operations_per_second_median'] / 1000:>10.0f} "
-              f"{row['operations_per_second_min'] / 1000:>7.0f} "
-              f"{row['operations_per_second_max'] / 1000:>7.0f} "
+        median, least, most = (row[f"operations_per_second_{kind}"] / 1000
+                               for kind in ("median", "min", "max"))
+        print(f"{row['workload']:<9} {row['filter']:<24} {median:>10.0f} {least:>7.0f} {most:>7.0f} "
               f"{row['speed_over_first']:>6.2f} {row['data_blocks_per_lookup']:>7.3f} "
               f"{row['data_blocks_read_per_lookup']:>6.3f}")
 

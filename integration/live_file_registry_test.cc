@@ -163,10 +163,10 @@ class HistoryOf : public testing::Test {
     context.level_at_creation = level;
     context.column_family_name = kFamily;
     context.reason = reason;
-    const std::unique_ptr<FileTracker> tracker = history_.NewTracker(context);
+    const FileTracker tracker = history_.NewTracker(context);
     Surroundings around;
-    if (looks_) around = tracker->Look(file, true);
-    tracker->Update(file);
+    if (looks_) around = tracker.look(file, true);
+    tracker.update(file);
     return around.others;
   }
   static double Entries(const std::vector<RegisteredFile>& files) {

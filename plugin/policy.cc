@@ -11,9 +11,8 @@
 
 #include "lib/filter/family.h"
 
-#include "plugin/bits_builder.h"
-#include "plugin/bits_reader.h"
 #include "plugin/counters.h"
+#include "plugin/filter_bits.h"
 #include "plugin/range/extractors.h"
 
 namespace rocksieve {
@@ -128,8 +127,7 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     if (!error_told_.exchange(true)) {
       const std::string told =
           "rocksieve: a wrong filter_policy was taken. Until it is set again, files get RocksDB's "
-          "own "
-          "Bloom filters of 10 bits per key instead: " +
+          "own Bloom filters of 10 bits per key instead: " +
           error_;
       std::fprintf(stderr, "%s\n", told.c_str());
       if (context.info_log != nullptr) rocksdb::Warn(context.info_log, "%s", told.c_str());

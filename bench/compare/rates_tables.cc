@@ -40,87 +40,53 @@ uint64_t ProbesFor(double rate, const ProbeBudget& budget) {
   return static_cast<uint64_t>(std::max({kLeastProbes, usual, needed}));
 }
 
-// Of the mean of these rates.
-double StandardError(const std::vector<double>& rates, double mean) {
-  if (rates.size() < 2) return 0;
-  double squares = 0;
-  for (double rate : rates) squares += (rate - mean) * (rate - mean);
-  const double n = static_cast<double>(rates.size());
-  return std::sqrt(squares / (n - 1) / n);
-}
-
-struct ObservedRate {
-  uint64_t keys = 0;
-  double rate = 0;
-  double standard_error = 0;
-  double model = 0;               // of these very filters
-  double bits_per_key = 0;        // of the whole blocks
-  double range_bits_per_key = 0;  // of these, for the smallest and the largest key
-  uint64_t counted = 0;           // false positives
-
-  // By more than 10 % and more than four standard errors; never for less than 100 keys, whose
-  // models are rough.
-  bool OffModel() const;
-};
-
-bool ObservedRate::OffModel() const {
-  if (keys < kLeastKeysWithModel) return false;
-  const double off = std::abs(rate - model);
-  return off > 0.1 * model && off > 4 * standard_error;
-}
-
-// Small filters differ from each other by chance: many of them, of different keys, share the
-// probes.
-ObservedRate Observe(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget) {
+// The row of a filter. Small ones differ from each other by chance: many of them, of different
+// keys, share the probes. A rate that is off its model by more than 10 % and more than four
+// standard errors is a failure; never for less than 100 keys, whose models are rough.
+nlohmann::json Observe(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget,
+                       Run* run) {
   const uint64_t filters = std::clamp<uint64_t>(kKeysInAllFilters / keys, 1, kMostFilters);
-  uint64_t probes_each = 0;
-  ObservedRate observed;
-  observed.keys = keys;
+  const auto count = static_cast<double>(filters);
+  const double keys_in_all = static_cast<double>(keys) * count;
+  uint64_t probes_each = 0, counted = 0;
+  double model = 0, bits = 0, range_bits = 0;
   std::vector<double> rates;
   for (uint64_t i = 0; i < filters; i++) {
     const KeySet set(keys, /*seed=*/i + 1);
     const BuiltFilter filter = candidate.Build(set);
-    const double model = candidate.ModelRate(filter.view(), keys);
-    if (i == 0) probes_each = ProbesFor(model, budget) / filters;
-    const uint64_t count = CountFalsePositives(filter, set, probes_each);
-    observed.counted += count;
-    rates.push_back(static_cast<double>(count) / static_cast<double>(probes_each));
-    observed.model += model / static_cast<double>(filters);
-    const double keys_in_all = static_cast<double>(keys * filters);
-    observed.bits_per_key += 8.0 * static_cast<double>(filter.block.size()) / keys_in_all;
-    observed.range_bits_per_key +=
-        8.0 * static_cast<double>(candidate.RangeBytes(filter.view())) / keys_in_all;
+    const double its_model = candidate.ModelRate(filter.view(), keys);
+    if (i == 0) probes_each = ProbesFor(its_model, budget) / filters;
+    const uint64_t passed = CountFalsePositives(filter, set, probes_each);
+    counted += passed;
+    rates.push_back(static_cast<double>(passed) / static_cast<double>(probes_each));
+    model += its_model / count;
+    bits += 8.0 * static_cast<double>(filter.block.size()) / keys_in_all;
+    range_bits += 8.0 * static_cast<double>(candidate.RangeBytes(filter.view())) / keys_in_all;
   }
   const double probes = static_cast<double>(probes_each * filters);
-  observed.rate = static_cast<double>(observed.counted) / probes;
+  const double rate = static_cast<double>(counted) / probes;
   // What the model says counts too: where nothing was counted, nothing seems to vary.
-  const double expected = std::max(observed.rate, observed.model);
-  observed.standard_error =
-      std::max(StandardError(rates, observed.rate), std::sqrt(expected * (1 - expected) / probes));
-  return observed;
-}
-
-// The same as a row: filter, keys, rate, rate_standard_error, rate_model, rate_over_model,
-// bits_per_key, bits_per_key_without_range, counted. A rate that is off its model is added to the
-// failures.
-nlohmann::json ObservedRow(const Candidate& candidate, uint64_t keys, const ProbeBudget& budget,
-                           Run* run) {
-  const ObservedRate observed = Observe(candidate, keys, budget);
-  if (observed.OffModel()) {
-    run->Fail(candidate.spec() + ", " + KeysHeading(keys) + ": " +
-              Significant(100 * observed.rate, 4) + " % of missing keys pass, its model says " +
-              Significant(100 * observed.model, 4) + " %, the standard error is " +
-              Significant(100 * observed.standard_error, 2) + " %");
+  const double expected = std::max(rate, model);
+  double squares = 0;
+  for (const double one : rates) squares += (one - rate) * (one - rate);
+  const double error = std::sqrt(
+      std::max(expected * (1 - expected) / probes, squares / std::max(count - 1, 1.0) / count));
+  const double off = std::abs(rate - model);
+  if (keys >= kLeastKeysWithModel && off > 0.1 * model && off > 4 * error) {
+    run->Fail(candidate.spec() + ", " + KeysHeading(keys) + ": " + Significant(100 * rate, 4) +
+              " % of missing keys pass, its model says " + Significant(100 * model, 4) +
+              " %, the standard error is " + Significant(100 * error, 2) + " %");
   }
   return {{"filter", candidate.spec()},
           {"keys", keys},
-          {"rate", observed.rate},
-          {"rate_standard_error", observed.standard_error},
-          {"rate_model", observed.model},
-          {"rate_over_model", observed.rate / observed.model},
-          {"bits_per_key", observed.bits_per_key},
-          {"bits_per_key_without_range", observed.bits_per_key - observed.range_bits_per_key},
-          {"counted", observed.counted}};
+          {"group", KeysHeading(keys)},
+          {"rate", rate},
+          {"rate_standard_error", error},
+          {"rate_model", model},
+          {"rate_over_model", rate / model},
+          {"bits_per_key", bits},
+          {"bits_per_key_without_range", bits - range_bits},
+          {"counted", counted}};
 }
 
 constexpr Column kFilter = {"filter", "", "filter", Kind::kText};
@@ -130,22 +96,33 @@ constexpr Column kError = {"rate_standard_error", "standard", "error, %", Kind::
 constexpr Column kOverModel = {"rate_over_model", "over its", "model", Kind::kFixed, 3};
 constexpr Column kCounted = {"counted", "", "counted", Kind::kFixed, 0};
 
-// Measures the line-up one by one, and relates each filter to the first.
-void AddRows(const Candidates& candidates, uint64_t keys, const std::string& part,
-             const ProbeBudget& budget, Run* run, Table* table) {
-  nlohmann::json reference;
-  for (const Candidate& candidate : candidates) {
-    run->Begin(table->name + ": " + candidate.spec() + ", " + KeysHeading(keys));
-    nlohmann::json row = ObservedRow(candidate, keys, budget, run);
-    if (reference.is_null()) reference = row;
-    row["group"] = KeysHeading(keys);
-    row["part"] = part;
-    const double rate = row["rate"].get<double>(), reference_rate = reference["rate"].get<double>();
-    if (reference_rate > 0) row["rate_over_reference"] = rate / reference_rate;
-    row["bits_over_reference"] =
-        row["bits_per_key"].get<double>() / reference["bits_per_key"].get<double>();
-    if (rate > 0) row["bits_over_limit"] = row["bits_per_key"].get<double>() / -std::log2(rate);
-    table->rows.push_back(row);
+// Measures a line-up one by one, and relates each filter to the first: the settings' specs, or for
+// each amount these, in which it takes the place of "*".
+void AddRows(const std::vector<std::string>& specs, const std::vector<std::string>& amounts,
+             uint64_t keys, const ProbeBudget& budget, Run* run, Table* table) {
+  const std::vector<std::string>& own = run->settings.specs;
+  for (const std::string& amount : own.empty() ? amounts : std::vector<std::string>{""}) {
+    std::vector<std::string> line_up = own;
+    for (std::string spec : own.empty() ? specs : std::vector<std::string>()) {
+      line_up.push_back(spec.replace(spec.find('*'), 1, amount));
+    }
+    nlohmann::json reference;
+    for (const Candidate& candidate : MakeCandidates(line_up)) {
+      run->Begin(table->name + ": " + candidate.spec() + ", " + KeysHeading(keys));
+      nlohmann::json row = Observe(candidate, keys, budget, run);
+      if (reference.is_null()) reference = row;
+      row["part"] = amount;
+      const auto number = [](const nlohmann::json& of, const char* field) {
+        return of[field].get<double>();
+      };
+      const double rate = number(row, "rate"), bits = number(row, "bits_per_key");
+      if (number(reference, "rate") > 0) {
+        row["rate_over_reference"] = rate / number(reference, "rate");
+      }
+      row["bits_over_reference"] = bits / number(reference, "bits_per_key");
+      if (rate > 0) row["bits_over_limit"] = bits / -std::log2(rate);
+      table->rows.push_back(row);
+    }
   }
 }
 
@@ -185,19 +162,12 @@ Table MeasureRates(Run* run) {
                   kOverModel,
                   kCounted},
   };
-  const Settings& s = run->settings;
-  for (uint64_t keys : s.rate_keys) {
-    if (!s.specs.empty()) {
-      AddRows(MakeCandidates(s.specs), keys, "", s.probes, run, &table);
-      continue;
-    }
-    for (double bits : s.rate_bits) {
-      const std::string amount = Shortest(bits);
-      AddRows(MakeCandidates({"bloomfilter:" + amount, "rocksieve.bloom:" + amount,
-                              "rocksieve.bloom:" + amount + ":thorough",
-                              "rocksieve.cuckoo:" + amount, "rocksieve.ribbon:" + amount}),
-              keys, amount, s.probes, run, &table);
-    }
+  std::vector<std::string> amounts;
+  for (const double bits : run->settings.rate_bits) amounts.push_back(Shortest(bits));
+  for (const uint64_t keys : run->settings.rate_keys) {
+    AddRows({"bloomfilter:*", "rocksieve.bloom:*", "rocksieve.bloom:*:thorough",
+             "rocksieve.cuckoo:*", "rocksieve.ribbon:*"},
+            amounts, keys, run->settings.probes, run, &table);
   }
   return table;
 }
@@ -218,14 +188,10 @@ Table MeasureSizes(Run* run) {
                   {"bits_over_limit", "bits over", "limit", Kind::kFixed, 3},
                   kOverModel},
   };
-  for (uint64_t keys : run->settings.size_keys) {
-    for (const std::string& rate : run->settings.equal_rates) {
-      AddRows(
-          MakeCandidates({"bloomfilter:" + rate, "ribbonfilter:" + rate, "rocksieve.bloom:" + rate,
-                          "rocksieve.cuckoo:" + rate, "rocksieve.cuckoo:" + rate + ":thorough",
-                          "rocksieve.ribbon:" + rate, "rocksieve.ribbon:" + rate + ":thorough"}),
-          keys, rate, run->settings.probes, run, &table);
-    }
+  for (const uint64_t keys : run->settings.size_keys) {
+    AddRows({"bloomfilter:*", "ribbonfilter:*", "rocksieve.bloom:*", "rocksieve.cuckoo:*",
+             "rocksieve.cuckoo:*:thorough", "rocksieve.ribbon:*", "rocksieve.ribbon:*:thorough"},
+            run->settings.equal_rates, keys, run->settings.probes, run, &table);
   }
   return table;
 }
@@ -246,18 +212,10 @@ Table MeasureSmall(Run* run) {
                   kOverModel,
                   kCounted},
   };
-  const Settings& s = run->settings;
-  for (uint64_t keys : s.small_keys) {
-    if (!s.specs.empty()) {
-      AddRows(MakeCandidates(s.specs), keys, "", s.small_probes, run, &table);
-      continue;
-    }
-    AddRows(MakeCandidates({"bloomfilter:10", "ribbonfilter:10", "rocksieve.bloom:10",
-                            "rocksieve.cuckoo:10", "rocksieve.ribbon:10"}),
-            keys, "10", s.small_probes, run, &table);
-    AddRows(MakeCandidates({"bloomfilter:0.1%", "ribbonfilter:0.1%", "rocksieve.bloom:0.1%",
-                            "rocksieve.cuckoo:0.1%", "rocksieve.ribbon:0.1%"}),
-            keys, "0.1%", s.small_probes, run, &table);
+  for (const uint64_t keys : run->settings.small_keys) {
+    AddRows({"bloomfilter:*", "ribbonfilter:*", "rocksieve.bloom:*", "rocksieve.cuckoo:*",
+             "rocksieve.ribbon:*"},
+            {"10", "0.1%"}, keys, run->settings.small_probes, run, &table);
   }
   return table;
 }

@@ -75,9 +75,9 @@ Table Present(const HyphenationResults& results, const HyphenationSettings& sett
 
 using MeanOfResult = Mean HyphenationResult::*;
 
-// The npm packages of the published run, on our lists, beside our figures.
-// What of ours is compared with which of theirs.
-constexpr std::pair<const char*, const char*> kOurs[] = {{"npm Map", "hash table"},
+// The npm packages of the published run, on our lists, beside our figures: which of ours is
+// compared with which of theirs.
+constexpr std::pair<const char*, const char*> kOurs[] = {{"npm Map", "Abseil's hash table"},
                                                          {"npm BloomFilter", "Bloom filter"},
                                                          {"npm CuckooFilter", "cuckoo filter"}};
 
@@ -88,15 +88,6 @@ std::string WithHyphens(const HyphenatedWord& word) {
     if (word.points >> i & 1) text += '-';
   }
   return text;
-}
-
-template <typename Lines>
-std::string WriteLines(const std::string& path, const Lines& lines) {
-  std::ofstream file(path);
-  for (const std::string& line : lines) file << line << "\n";
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path);
-  return path;
 }
 
 HyphenationResult ResultOf(const nlohmann::json& row) {
@@ -128,21 +119,22 @@ HyphenationResults MeasurePublished(const HyphenationSettings& settings,
                                     const std::vector<std::string>& words,
                                     const std::vector<HyphenatedWord>& exceptions, Run* run) {
   run->Begin("the published packages, in Node");
-  std::vector<std::string> some_words, hyphenated;
+  std::string some_words, hyphenated;
   for (size_t i = 0; i < words.size(); i += settings.published_stride) {
-    some_words.push_back(words[i]);
+    some_words += words[i] + "\n";
   }
-  for (const HyphenatedWord& exception : exceptions) hyphenated.push_back(WithHyphens(exception));
+  for (const HyphenatedWord& exception : exceptions) hyphenated += WithHyphens(exception) + "\n";
   std::string rates;
   for (const double rate : settings.rates) {
     rates += (rates.empty() ? "" : ",") + Shortest(rate);
   }
   const std::string directory = run->settings.directory + "/hyphenation";
   const std::string output = directory + "/published.json";
+  bench::WriteFile(directory + "/words.txt", some_words);
+  bench::WriteFile(directory + "/exceptions.txt", hyphenated);
   bench::RunCommand(std::string("node '") + ROCKSIEVE_EXPERIMENTS_SOURCE +
-                    "/published/measure.js' '" + run->settings.npm_directory + "' '" +
-                    WriteLines(directory + "/words.txt", some_words) + "' '" +
-                    WriteLines(directory + "/exceptions.txt", hyphenated) + "' " + rates + " " +
+                    "/published/measure.js' '" + run->settings.npm_directory + "' '" + directory +
+                    "/words.txt' '" + directory + "/exceptions.txt' " + rates + " " +
                     std::to_string(settings.repeats) + " > '" + output + "'");
   std::ifstream file(output);
   const nlohmann::json report = nlohmann::json::parse(file);

@@ -28,36 +28,27 @@ struct NumberSet {
   std::vector<std::string> keys;  // the same
 };
 
-NumberSet SetOf(const std::string& name, std::vector<uint64_t> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+NumberSet SetOf(const std::string& name, uint64_t count, uint64_t (*next)(uint64_t random)) {
+  std::mt19937_64 random(count);
   NumberSet set;
-  set.heading = name + ", " + KeysHeading(numbers.size());
-  for (const uint64_t number : numbers) set.keys.push_back(BigEndian(number));
-  set.numbers = std::move(numbers);
+  for (uint64_t i = 0; i < count; i++) set.numbers.push_back(next(random()));
+  std::sort(set.numbers.begin(), set.numbers.end());
+  set.numbers.erase(std::unique(set.numbers.begin(), set.numbers.end()), set.numbers.end());
+  set.heading = name + ", " + KeysHeading(set.numbers.size());
+  for (const uint64_t number : set.numbers) set.keys.push_back(BigEndian(number));
   return set;
-}
-
-NumberSet UniformNumbers(uint64_t count) {
-  std::mt19937_64 random(count);
-  std::vector<uint64_t> numbers(count);
-  for (uint64_t& number : numbers) number = random();
-  return SetOf("uniform numbers", std::move(numbers));
-}
-
-// Milliseconds, about a second apart.
-NumberSet Timestamps(uint64_t count) {
-  std::mt19937_64 random(count);
-  std::vector<uint64_t> numbers(count);
-  uint64_t time = 1'700'000'000'000;
-  for (uint64_t& number : numbers) number = time += 1 + random() % 2000;
-  return SetOf("timestamps", std::move(numbers));
 }
 
 std::vector<NumberSet> NumberSets(const RangeSettings& settings) {
   std::vector<NumberSet> sets;
-  for (const uint64_t count : settings.uniform_keys) sets.push_back(UniformNumbers(count));
-  sets.push_back(Timestamps(settings.timestamps));
+  for (const uint64_t count : settings.uniform_keys) {
+    sets.push_back(SetOf("uniform numbers", count, [](uint64_t random) { return random; }));
+  }
+  // Milliseconds, about a second apart.
+  static uint64_t time;
+  time = 1'700'000'000'000;
+  sets.push_back(SetOf("timestamps", settings.timestamps,
+                       [](uint64_t random) { return time += 1 + random % 2000; }));
   return sets;
 }
 

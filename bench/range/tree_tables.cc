@@ -17,51 +17,28 @@ namespace {
 
 // A filter, and its column.
 struct TreeCandidate {
-  std::string_view field;  // a pointer into rows
-  const char* spec;
+  const char* name;  // in rows: the spec, and perhaps words behind it
   const char* head;
   const char* subhead;
   size_t prefix_bytes = 0;  // of RocksDB's own prefix filters; 0: none
   bool learns = false;      // the policy hears all queries before the tree is written
+
+  std::string spec() const { return std::string(name).substr(0, std::string(name).find(' ')); }
+  Column column() const { return {name, head, subhead, Column::Kind::kSignificant, 3}; }
 };
 
-// Those of both tables, and then the table's own.
-std::vector<TreeCandidate> WithCommonCandidates(const std::vector<TreeCandidate>& own) {
-  std::vector<TreeCandidate> candidates = {
-      {"/values/none", "none", "", "nothing"},
-      {"/values/bloomfilter:12 and prefixes", "bloomfilter:12", "RocksDB\nBloom:12", "fixed:8", 8},
-      {"/values/rocksieve.ribbon:10", "rocksieve.ribbon:10", "", "ribbon:10"},
-      {"/values/rocksieve.range:12", "rocksieve.range:12", "", "range:12"},
-      {"/values/rocksieve.range:12 with queries", "rocksieve.range:12", "range:12", "learned", 0,
-       true}};
+// Those of both tables.
+constexpr TreeCandidate kCommon[] = {
+    {"none", "", "nothing"},
+    {"bloomfilter:12 and prefixes", "RocksDB\nBloom:12", "fixed:8", 8},
+    {"rocksieve.ribbon:10", "", "ribbon:10"},
+    {"rocksieve.range:12", "", "range:12"},
+    {"rocksieve.range:12 with queries", "range:12", "learned", 0, true}};
+
+Table MeasureTrees(const std::vector<TreeCandidate>& own, const Workload& workload,
+                   const std::string& subject, RangeRun* run) {
+  std::vector<TreeCandidate> candidates(std::begin(kCommon), std::end(kCommon));
   candidates.insert(candidates.end(), own.begin(), own.end());
-  return candidates;
-}
-
-const std::vector<TreeCandidate> kEntityCandidates =
-    WithCommonCandidates({{"/values/rocksieve.range:12:prefixes-8", "rocksieve.range:12:prefixes-8",
-                           "range:12\nprefixes", "8"},
-                          {"/values/rocksieve.range:16", "rocksieve.range:16", "", "range:16"},
-                          {"/values/rocksieve.range:16:prefixes-8", "rocksieve.range:16:prefixes-8",
-                           "range:16\nprefixes", "8"}});
-
-const std::vector<TreeCandidate> kPathCandidates =
-    WithCommonCandidates({{"/values/rocksieve.range:12:prefixes-8-24",
-                           "rocksieve.range:12:prefixes-8-24", "range:12\nprefixes", "8-24"},
-                          {"/values/rocksieve.range:16:prefixes-8-24",
-                           "rocksieve.range:16:prefixes-8-24", "range:16\nprefixes", "8-24"}});
-
-std::vector<Column> TreeColumns(const std::vector<TreeCandidate>& candidates) {
-  std::vector<Column> columns = {{"query", "", "", Column::Kind::kText}};
-  for (const TreeCandidate& candidate : candidates) {
-    columns.push_back(
-        {candidate.field, candidate.head, candidate.subhead, Column::Kind::kSignificant, 3});
-  }
-  return columns;
-}
-
-nlohmann::json MeasureTrees(const std::vector<TreeCandidate>& candidates, const Workload& workload,
-                            const std::string& subject, RangeRun* run) {
   nlohmann::json kinds = nlohmann::json::array();
   const auto row = [](const std::string& query, const char* unit, const nlohmann::json& queries) {
     return nlohmann::json{{"query", query}, {"group", unit}, {"queries", queries}};
@@ -75,10 +52,9 @@ nlohmann::json MeasureTrees(const std::vector<TreeCandidate>& candidates, const 
   nlohmann::json files = row("files by level", "trees", nullptr);
   nlohmann::json wrong = row("wrong answers", "trees", nullptr);
   for (const TreeCandidate& candidate : candidates) {
-    const nlohmann::json::json_pointer field{std::string(candidate.field)};
-    const std::string name =
-        subject + ", " + std::string(candidate.field.substr(std::string_view("/values/").size()));
-    MeasuredTree tree(workload, candidate.spec, candidate.prefix_bytes, name, run);
+    const std::string field = candidate.name;
+    MeasuredTree tree(workload, candidate.spec(), candidate.prefix_bytes, subject + ", " + field,
+                      run);
     tree.Build();
     if (candidate.learns) {
       for (const QueryKind& kind : workload.kinds) tree.AskRanges(kind);
@@ -94,16 +70,12 @@ nlohmann::json MeasureTrees(const std::vector<TreeCandidate>& candidates, const 
     tree.AskPresentKeys(run->settings.gets);
     wrong[field] = tree.wrong();
   }
-  for (const nlohmann::json& other : {gets, bits, files, wrong}) kinds.push_back(other);
-  return kinds;
-}
-
-// `values` are those of empty ranges of length 1, nearly all of which a filter refuses.
-void CheckRangesAreAsked(const nlohmann::json& values, RangeRun* run) {
-  if (values["rocksieve.range:12"].get<double>() < values["none"].get<double>() / 2) return;
-  run->Fail(
-      "entities, rocksieve.range:12: empty ranges read about as many data blocks as without a "
-      "filter, so RocksDB did not ask it");
+  Table table = {.name = subject,
+                 .columns = {{"query", "", "", Column::Kind::kText}},
+                 .rows = std::move(kinds)};
+  for (const nlohmann::json& other : {gets, bits, files, wrong}) table.rows.push_back(other);
+  for (const TreeCandidate& candidate : candidates) table.columns.push_back(candidate.column());
+  return table;
 }
 
 constexpr const char* kHowTreesAreRead =
@@ -117,20 +89,12 @@ constexpr const char* kHowTreesAreRead =
 constexpr const char* kAuto = "rocksieve.auto:12:range";
 
 // What one can choose by hand, with the bits of kAuto.
-struct Setting {
-  const char* spec;
-  std::string_view field;  // a pointer into rows
-  const char* head;
-  const char* subhead;
-};
-
-constexpr Setting kByHand[] = {
-    {"rocksieve.ribbon:12", "/values/rocksieve.ribbon:12", "", "ribbon"},
-    {"rocksieve.auto:12", "/values/rocksieve.auto:12", "", "auto"},
-    {"rocksieve.range:12", "/values/rocksieve.range:12", "", "range"},
-    {"rocksieve.range:12:prefixes-8", "/values/rocksieve.range:12:prefixes-8", "range", "prefixes"},
-    {"rocksieve.range:12:prefixes-8:order-0", "/values/rocksieve.range:12:prefixes-8:order-0",
-     "range", "no order"}};
+constexpr TreeCandidate kByHand[] = {
+    {"rocksieve.ribbon:12", "", "ribbon"},
+    {"rocksieve.auto:12", "", "auto"},
+    {"rocksieve.range:12", "", "range"},
+    {"rocksieve.range:12:prefixes-8", "range", "prefixes"},
+    {"rocksieve.range:12:prefixes-8:order-0", "range", "no order"}};
 
 constexpr double kLookupShares[] = {1, 0.99, 0.8, 0.5, 0.2, 0};
 
@@ -189,16 +153,23 @@ Table MeasureEntities(RangeRun* run) {
   run->Begin("entities: making keys and queries");
   const Workload workload =
       EntityWorkload(settings.entity_keys, settings.range_queries, settings.gets);
-  const nlohmann::json rows = MeasureTrees(kEntityCandidates, workload, "entities", run);
-  CheckRangesAreAsked(rows[0]["values"], run);
-  return {.name = "entities",
-          .title = "ENTITIES AND TIMES",
-          .explanation = KeysHeading(workload.keys.size()) +
-                         " of 16 bytes: the number of an entity, about 30 keys each, and a time "
-                         "below 2^20. Lengths are numbers of times." +
-                         kHowTreesAreRead,
-          .columns = TreeColumns(kEntityCandidates),
-          .rows = rows};
+  Table table = MeasureTrees({{"rocksieve.range:12:prefixes-8", "range:12\nprefixes", "8"},
+                              {"rocksieve.range:16", "", "range:16"},
+                              {"rocksieve.range:16:prefixes-8", "range:16\nprefixes", "8"}},
+                             workload, "entities", run);
+  table.title = "ENTITIES AND TIMES";
+  table.explanation = KeysHeading(workload.keys.size()) +
+                      " of 16 bytes: the number of an entity, about 30 keys each, and a time below "
+                      "2^20. Lengths are numbers of times." +
+                      kHowTreesAreRead;
+  // Nearly all empty ranges of length 1 are refused by a filter.
+  const nlohmann::json& shortest = table.rows[0];
+  if (shortest["rocksieve.range:12"].get<double>() >= shortest["none"].get<double>() / 2) {
+    run->Fail(
+        "entities, rocksieve.range:12: empty ranges read about as many data blocks as without a "
+        "filter, so RocksDB did not ask it");
+  }
+  return table;
 }
 
 Table MeasurePaths(RangeRun* run) {
@@ -208,13 +179,14 @@ Table MeasurePaths(RangeRun* run) {
   const Workload workload = PathWorkload(
       made ? MadePaths(settings.path_keys, 1) : PathsFrom(settings.path_file, settings.path_keys),
       settings.range_queries, settings.gets);
-  return {.name = "paths",
-          .title = "PATHS",
-          .explanation = KeysHeading(workload.keys.size()) +
-                         (made ? ", made in the manner of paths of files." : ", lines of a file.") +
-                         " Ranges are prefixes, but for the last three." + kHowTreesAreRead,
-          .columns = TreeColumns(kPathCandidates),
-          .rows = MeasureTrees(kPathCandidates, workload, "paths", run)};
+  Table table = MeasureTrees({{"rocksieve.range:12:prefixes-8-24", "range:12\nprefixes", "8-24"},
+                              {"rocksieve.range:16:prefixes-8-24", "range:16\nprefixes", "8-24"}},
+                             workload, "paths", run);
+  table.title = "PATHS";
+  table.explanation = KeysHeading(workload.keys.size()) +
+                      (made ? ", made in the manner of paths of files." : ", lines of a file.") +
+                      " Ranges are prefixes, but for the last three." + kHowTreesAreRead;
+  return table;
 }
 
 Table MeasureMixes(RangeRun* run) {
@@ -225,10 +197,9 @@ Table MeasureMixes(RangeRun* run) {
   const std::vector<QueryKind> kinds = KindsOf(workload);
   std::vector<Column> columns = {{"lookups", "lookups", "", Column::Kind::kPercent, 0}};
   std::vector<Reads> by_hand;
-  for (const Setting& setting : kByHand) {
-    by_hand.push_back(MeasureByHand(workload, kinds, setting.spec, run));
-    columns.push_back(
-        {setting.field, setting.head, setting.subhead, Column::Kind::kSignificant, 3});
+  for (const TreeCandidate& candidate : kByHand) {
+    by_hand.push_back(MeasureByHand(workload, kinds, candidate.name, run));
+    columns.push_back(candidate.column());
   }
   columns.push_back({"auto", "auto", "range", Column::Kind::kSignificant, 3});
   columns.push_back({"ratio", "over", "best", Column::Kind::kFixed, 2});
@@ -240,7 +211,7 @@ Table MeasureMixes(RangeRun* run) {
       double best = by_hand[0].Of(share, kind);
       for (size_t i = 0; i < by_hand.size(); i++) {
         const double reads = by_hand[i].Of(share, kind);
-        row["values"][kByHand[i].spec] = reads;
+        row[kByHand[i].name] = reads;
         best = std::min(best, reads);
       }
       row["ratio"] = best > 0 ? nlohmann::json(row["auto"].get<double>() / best) : nullptr;

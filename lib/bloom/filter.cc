@@ -2,11 +2,206 @@
 #include "lib/bloom/filter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace rocksieve::bloom {
+namespace {
+
+constexpr double kBitsPerLine = 8 * kLineBytes;
+
+// The expected rate of large filters at 1, 1.125, 1.25 .. 64 bits per key, computed on first use.
+class RateCurve {
+ public:
+  static const RateCurve& Get(bool thorough) {
+    // Never destroyed: RocksDB's background threads may build filters while the process exits.
+    if (thorough) {
+      static const RateCurve& of_thorough_builds = *new RateCurve(true);
+      return of_thorough_builds;
+    }
+    static const RateCurve& of_usual_builds = *new RateCurve(false);
+    return of_usual_builds;
+  }
+
+  // Bits per key at which the rate has come down to `rate`; rates are nearly exponential in the
+  // bits, so their logarithms are interpolated.
+  double BitsPerKey(double rate) const {
+    const double log_rate = std::log(rate);
+    size_t i = 1;
+    while (i + 1 < log_rates_.size() && log_rates_[i] > log_rate) i++;
+    const double share = (log_rates_[i - 1] - log_rate) / (log_rates_[i - 1] - log_rates_[i]);
+    return BitsAt(i - 1) + kStep * std::clamp(share, 0.0, 1.0);
+  }
+
+ private:
+  static constexpr double kStep = 0.125;
+  static double BitsAt(size_t i) { return kMinBitsPerKey + kStep * static_cast<double>(i); }
+
+  explicit RateCurve(bool thorough) {
+    for (size_t i = 0; BitsAt(i) <= kMaxBitsPerKey; i++) {
+      const double bits = BitsAt(i);
+      log_rates_.push_back(
+          std::log(FalsePositiveRateOfManyLines(ProbesFor(bits), thorough, kBitsPerLine / bits)));
+    }
+  }
+
+  std::vector<double> log_rates_;
+};
+
+// So that a block stays below 4 GiB, where RocksDB's own reader would no longer find its end.
+constexpr uint64_t kMaxLines = (kMaxPayloadBytes / kLineBytes);
+
+// Below this many lines the last one is worth so much that the budget is rounded up.
+constexpr double kFewLines = 8;
+
+double WantedLines(uint64_t keys, const Budget& budget) {
+  if (!budget.is_rate) {
+    const double lines = budget.PayloadBits(keys) / kBitsPerLine;
+    return lines < kFewLines ? std::ceil(lines) : std::round(lines);
+  }
+  const double bits_per_key = RateCurve::Get(budget.thorough).BitsPerKey(budget.amount);
+  return std::ceil(budget.factor * bits_per_key * static_cast<double>(keys) / kBitsPerLine);
+}
+
+struct FillEntry {
+  double usual, thorough;
+};
+constexpr FillEntry kLaneFill[] = {
+#include "lib/bloom/fill_table.inc"
+};
+constexpr int kLargestThrows = std::size(kLaneFill) - 1;
+
+double TableEntry(int bits, bool thorough) {
+  return thorough ? kLaneFill[bits].thorough : kLaneFill[bits].usual;
+}
+
+// The special word's top byte: a probe lands in it with probability 1/8, and else counts as a hit.
+double SpecialFill(int bits) { return 1 - std::pow(63.0 / 64, bits) / 8; }
+
+// lgamma() is most of the cost of the sums below.
+double LogFactorial(int n) {
+  // Never destroyed: background threads may ask while the process exits.
+  static const std::vector<double>& table = *[] {
+    auto* logs = new std::vector<double>(2048);
+    for (size_t i = 0; i < logs->size(); i++) {
+      (*logs)[i] = std::lgamma(static_cast<double>(i) + 1);
+    }
+    return logs;
+  }();
+  return static_cast<size_t>(n) < table.size() ? table[n] : std::lgamma(n + 1.0);
+}
+
+double BinomialProbability(int n, int k, double p) {
+  if (p <= 0 || p >= 1) return k == (p >= 1 ? n : 0) ? 1 : 0;
+  const double log_choose = LogFactorial(n) - LogFactorial(k) - LogFactorial(n - k);
+  return std::exp(log_choose + k * std::log(p) + (n - k) * std::log1p(-p));
+}
+
+// The probes of a key that has fewer than 8 spread over the seven lanes alike.
+double PassRateOfRing(int probes, bool thorough, int keys) {
+  double fill = 0;
+  for (int bits = 0; bits <= keys; bits++) {
+    fill += BinomialProbability(keys, bits, static_cast<double>(probes) / kLanes) *
+            LaneFill(bits, thorough);
+  }
+  return std::pow(fill, probes);
+}
+
+// Of 12 probes, the last four go to the one half of the lanes or the other.
+double PassRateOf12(bool thorough, int keys) {
+  double rate = 0;
+  for (int low = 0; low <= keys; low++) {
+    const int high = keys - low;
+    const double low_lanes = std::pow(LaneFill(keys + low, thorough), 4);
+    const double high_lanes =
+        std::pow(LaneFill(keys + high, thorough), 3) * SpecialFill(keys + high);
+    const double passes = low_lanes * high_lanes * (low_lanes + high_lanes) / 2;
+    rate += BinomialProbability(keys, low, 0.5) * passes;
+  }
+  return rate;
+}
+
+template <typename KeysInLineProbability>
+double MeanOverLines(int probes, bool thorough, double keys_per_line,
+                     KeysInLineProbability probability) {
+  // Ten standard deviations hold all that matters, even where the rate itself is tiny.
+  const double spread = 10 * std::sqrt(keys_per_line) + 10;
+  const int from = static_cast<int>(std::max(0.0, keys_per_line - spread));
+  const int to = static_cast<int>(keys_per_line + spread);
+  double rate = 0;
+  for (int keys = from; keys <= to; keys++) {
+    rate += probability(keys) * LinePassRate(probes, thorough, keys);
+  }
+  return std::min(rate, 1.0);
+}
+
+}  // namespace
+
+Plan PlanFor(uint64_t keys, const Budget& budget) {
+  Plan plan;
+  plan.thorough = budget.thorough;
+  if (keys == 0) return plan;
+  const double lines = std::clamp(WantedLines(keys, budget), 1.0, double{kMaxLines});
+  plan.lines = static_cast<uint64_t>(lines);
+  plan.probes = ProbesFor(lines * kBitsPerLine / static_cast<double>(keys));
+  return plan;
+}
+
+int ProbesFor(double bits_per_key) {
+  // Where the curves of FalsePositiveRateOfManyLines() cross (tests/unit/bloom_test.cc); but
+  // 8 probes, which are quicker to ask, are kept for the last 7 % in which 12 would be better.
+  constexpr struct {
+    double below_bits_per_key;
+    int probes;
+  } kSteps[] = {{1.7, 1}, {2.95, 2}, {4.2, 3}, {5.5, 4}, {7.0, 5}, {7.4, 6}, {13, 8}, {18, 12}};
+  for (const auto& step : kSteps) {
+    if (bits_per_key < step.below_bits_per_key) return step.probes;
+  }
+  return 16;
+}
+
+double LaneFill(int bits, bool thorough) {
+  if (bits <= kLargestThrows) return TableEntry(bits, thorough);
+  // Beyond the table nearly all bits are set and seeds no longer matter.
+  return 1 -
+         (1 - TableEntry(kLargestThrows, thorough)) * std::pow(63.0 / 64, bits - kLargestThrows);
+}
+
+double LinePassRate(int probes, bool thorough, int keys) {
+  if (keys == 0) return 0;
+  // Sums of many rounded terms can exceed 1 by a hair.
+  if (probes < 8) return std::min(PassRateOfRing(probes, thorough, keys), 1.0);
+  if (probes == 12) return std::min(PassRateOf12(thorough, keys), 1.0);
+  const int per_lane = probes / 8;
+  const double lane =
+      std::pow(LaneFill(per_lane * keys, thorough), kLanes) * SpecialFill(per_lane * keys);
+  return std::pow(lane, per_lane);
+}
+
+double FalsePositiveRate(const Plan& plan, uint64_t keys) {
+  if (keys == 0 || plan.lines == 0) return 0;
+  const double mean = static_cast<double>(keys) / static_cast<double>(plan.lines);
+  // All bits are set. No builder makes such a filter, but a block may claim any number of keys.
+  if (mean > 5000) return 1;
+  if (plan.lines > 1000) return FalsePositiveRateOfManyLines(plan.probes, plan.thorough, mean);
+  const int n = static_cast<int>(std::min<uint64_t>(keys, 1 << 30));
+  const double p = 1.0 / static_cast<double>(plan.lines);
+  return MeanOverLines(plan.probes, plan.thorough, mean, [=](int keys_in_line) {
+    return keys_in_line > n ? 0 : BinomialProbability(n, keys_in_line, p);
+  });
+}
+
+double FalsePositiveRateOfManyLines(int probes, bool thorough, double keys_per_line) {
+  return MeanOverLines(probes, thorough, keys_per_line, [=](int keys_in_line) {
+    return std::exp(keys_in_line * std::log(keys_per_line) - keys_per_line -
+                    LogFactorial(keys_in_line));  // Poisson
+  });
+}
+
 namespace {
 
 // The masks of a line take 512 bytes, so lines are built in runs whose masks stay in the L1 cache

@@ -150,11 +150,6 @@ std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& file
   return choices;
 }
 
-FilterChoice Allocator::Decide(const std::vector<BudgetedFile>& files, size_t next,
-                               const Outlook& outlook) const {
-  return HullFor(files[next].filter_keys).Choose(DecideBits(files, next, outlook));
-}
-
 // In the time in which the share `rewritten` of the tree is rewritten it grows by the share
 // `growth`. At the end of that time all is to be within the budget: the files that are not
 // rewritten as they are, all others with the bits that the price gives them.
@@ -217,16 +212,6 @@ double Allocator::DecideBits(const std::vector<BudgetedFile>& files, size_t next
   double least = demand.hull->fixed_bits() + kLeastFile * budget;
   if (kLeastFile * budget >= 1) least = std::max(least, demand.hull->fewest_bits());
   return std::max(least, BitsOf(demand, theta));
-}
-
-double Allocator::CostOf(const std::vector<BudgetedFile>& files,
-                         const std::vector<double>& bits_per_key) const {
-  const std::vector<double> shares = LookupWeights(files);
-  double cost = 0;
-  for (size_t i = 0; i < files.size(); i++) {
-    cost += shares[i] * HullFor(files[i].filter_keys).CostAt(bits_per_key[i]);
-  }
-  return cost;
 }
 
 }  // namespace rocksieve

@@ -59,20 +59,11 @@ class Allocator {
   // The same with so many bits for all of them instead of the budget.
   std::vector<FilterChoice> Ideal(const std::vector<BudgetedFile>& files, double total_bits) const;
 
-  // The filter for files[next], which is being built, given the filters that the others have. What
-  // they take more or less than in the ideal is made up for. Cost: some 1.5 us per file.
-  FilterChoice Decide(const std::vector<BudgetedFile>& files, size_t next,
-                      const Outlook& outlook = {}) const;
-
-  // The same as bits per key: for filters in partitions, which Choose() themselves from the hull of
-  // filters of their size.
+  // The bits per key of the filter for files[next], which is being built, given the filters that
+  // the others have: to Choose() from the hull of filters of its size. What they take more or less
+  // than in the ideal is made up for. Cost: some 1.5 us per file.
   double DecideBits(const std::vector<BudgetedFile>& files, size_t next,
                     const Outlook& outlook = {}) const;
-
-  // Reads that a missing key costs, with these bits per key in each file, the charge of probes
-  // included.
-  double CostOf(const std::vector<BudgetedFile>& files,
-                const std::vector<double>& bits_per_key) const;
 
   // For filters of about so many keys.
   const Hull& HullFor(uint64_t keys) const;

@@ -12,7 +12,7 @@
 
 #include "lib/cuckoo/layout.h"
 #include "lib/format/coding.h"
-#include "lib/format/span.h"
+#include "lib/format/payload.h"
 
 namespace rocksieve::cuckoo {
 namespace {

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/cuckoo/plan.h"
-#include "lib/format/span.h"
+#include "lib/cuckoo/layout.h"
+#include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
 
 namespace rocksieve::cuckoo {

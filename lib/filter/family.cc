@@ -24,8 +24,6 @@ std::vector<const FamilyEntry*>& Families() {
 
 }  // namespace
 
-const std::vector<const FamilyEntry*>& AllFamilies() { return Families(); }
-
 std::vector<const FamilyEntry*> HashedFamilies() {
   std::vector<const FamilyEntry*> hashed;
   for (const FamilyEntry* entry : Families()) {

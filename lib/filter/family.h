@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is known of a family outside of its folder; each has a NAME_family.cc.
+// All that is known of a family outside of its folder; families.cc and range_family.cc have it.
 //
 // A new family is a folder, a FamilyEntry, and its line in family.cc. Nothing else asks which
 // family it has before it: tests/python/layers_test.py.
@@ -113,9 +113,6 @@ inline FrameVersion FrameVersionFor(const FamilyEntry& family, uint64_t keys) {
 // Null if there is none.
 const FamilyEntry* FindFamily(std::string_view name);
 const FamilyEntry* FindFamily(Family family);
-
-// In the order of their numbers in blocks.
-const std::vector<const FamilyEntry*>& AllFamilies();
 
 // Those whose filters are built of hashes alone, so that one can take the place of another.
 std::vector<const FamilyEntry*> HashedFamilies();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loop of queries in a CodeSet, one implementation per instruction set, each in a file of
-// its own (kernel_NAME.cc). All of them give the same answers.
+// The inner loop of queries in a CodeSet, one implementation per instruction set. All of them give
+// the same answers.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,5 @@ struct Kernel {
 std::vector<Kernel> UsableKernels();
 // That of ActiveIsa().
 const Kernel& ActiveKernel();
-
-extern const Kernel kPortableKernel;
-extern const Kernel kBmi2Kernel;
 
 }  // namespace rocksieve::range

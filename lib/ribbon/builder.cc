@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/format/span.h"
+#include "lib/format/payload.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {

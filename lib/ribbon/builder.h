@@ -9,7 +9,7 @@
 #include "lib/hash/hash_set.h"
 #include "lib/ribbon/elimination.h"
 #include "lib/ribbon/kernel.h"
-#include "lib/ribbon/plan.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
 

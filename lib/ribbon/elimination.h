@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/format/span.h"
+#include "lib/format/payload.h"
 #include "lib/memory/page_pool.h"
 #include "lib/ribbon/layout.h"
 

@@ -16,8 +16,7 @@
 #include "lib/ribbon/kernel.h"
 
 ROCKSIEVE_TARGET_BEGIN(
-    "avx2,bmi,bmi2,lzcnt,popcnt,gfni,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,"
-    "avx512vbmi2")
+    "avx2,bmi,bmi2,lzcnt,popcnt,gfni,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2")
 namespace rocksieve::ribbon {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <rocksieve/filter.h>
 
 #include "lib/ribbon/kernel.h"
-#include "lib/ribbon/plan.h"
+#include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
 

@@ -8,7 +8,6 @@
 #include <rocksieve/dynamic/bloom_filter.h>
 
 #include "lib/hash/key_hash.h"
-#include "lib/toolbox/bits.h"
 #include "lib/toolbox/bloom_options.h"
 #include "lib/toolbox/envelope.h"
 
@@ -112,11 +111,9 @@ BloomFilterOptions BloomFilterOptions::ForKeys(uint64_t keys, double false_posit
         "BloomFilterOptions: keys is 0; give the number of distinct keys that are expected, at "
         "least 1, or use a ScalableBloomFilter if nobody knows it");
   }
-  if (!(false_positive_rate > 0 && false_positive_rate < 1)) {
-    throw std::invalid_argument("BloomFilterOptions: false_positive_rate is " +
-                                std::to_string(false_positive_rate) +
-                                "; give a fraction between 0 and 1, such as 0.01 for 1 %");
-  }
+  RefuseIf(!(false_positive_rate > 0 && false_positive_rate < 1),
+           "BloomFilterOptions: false_positive_rate is ", false_positive_rate,
+           "; give a fraction between 0 and 1, such as 0.01 for 1 %");
   // The best k is log2(1 / rate) for real numbers; of integers, one of those around it.
   const double best = -std::log2(false_positive_rate);
   const int below = std::clamp(static_cast<int>(best), 1, kMostHashes);

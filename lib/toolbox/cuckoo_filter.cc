@@ -7,7 +7,6 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/toolbox/bits.h"
 #include "lib/toolbox/cuckoo_buckets.h"
 #include "lib/toolbox/envelope.h"
 

@@ -67,22 +67,18 @@ bool operator==(const MinHashOptions& a, const MinHashOptions& b) {
 MinHashOptions MinHashOptions::ForError(double standard_error) {
   // sqrt(J (1 - J) / size) is largest for J = 1/2. Written so that NaN is refused too.
   const double places = std::ceil(std::pow(0.5 / standard_error, 2));
-  if (!(standard_error > 0 && standard_error < 1 &&
-        places <= static_cast<double>(MinHashBytes::kMostPlaces))) {
-    throw std::invalid_argument("MinHashOptions: standard_error is " +
-                                std::to_string(standard_error) +
-                                ", but must be 0.0079 .. 1, such as 0.03");
-  }
+  RefuseIf(!(standard_error > 0 && standard_error < 1 &&
+             places <= static_cast<double>(MinHashBytes::kMostPlaces)),
+           "MinHashOptions: standard_error is ", standard_error,
+           ", but must be 0.0079 .. 1, such as 0.03");
   MinHashOptions options;
   options.size = static_cast<uint64_t>(places);
   return options;
 }
 
 MinHash::MinHash(const MinHashOptions& options) : options_(options) {
-  if (options.size < 1 || options.size > MinHashBytes::kMostPlaces) {
-    throw std::invalid_argument("MinHashOptions: size is " + std::to_string(options.size) +
-                                ", but must be 1 .. 4096, such as 128 for an error of 4.4 %");
-  }
+  RefuseIf(options.size < 1 || options.size > MinHashBytes::kMostPlaces, "MinHashOptions: size is ",
+           options.size, ", but must be 1 .. 4096, such as 128 for an error of 4.4 %");
   if (options.method != MinHashMethod::kOnePermutation &&
       options.method != MinHashMethod::kIndependent) {
     throw std::invalid_argument("MinHashOptions: unknown method; take kOnePermutation");
@@ -246,18 +242,13 @@ void SortUnique(auto* values) {
 }  // namespace
 
 LshBanding LshBanding::ForThreshold(uint64_t signature_size, double threshold, double miss_weight) {
-  if (signature_size < 1 || signature_size > MinHashBytes::kMostPlaces) {
-    throw std::invalid_argument("LshBanding: signature_size is " + std::to_string(signature_size) +
-                                ", but must be 1 .. 4096, that of the signatures");
-  }
-  if (!(threshold > 0 && threshold < 1)) {
-    throw std::invalid_argument("LshBanding: threshold is " + std::to_string(threshold) +
-                                ", but must be between 0 and 1, such as 0.8");
-  }
-  if (!(miss_weight > 0)) {
-    throw std::invalid_argument("LshBanding: miss_weight is " + std::to_string(miss_weight) +
-                                ", but must be above 0; 1 weighs both mistakes alike");
-  }
+  RefuseIf(signature_size < 1 || signature_size > MinHashBytes::kMostPlaces,
+           "LshBanding: signature_size is ", signature_size,
+           ", but must be 1 .. 4096, that of the signatures");
+  RefuseIf(!(threshold > 0 && threshold < 1), "LshBanding: threshold is ", threshold,
+           ", but must be between 0 and 1, such as 0.8");
+  RefuseIf(!(miss_weight > 0), "LshBanding: miss_weight is ", miss_weight,
+           ", but must be above 0; 1 weighs both mistakes alike");
   LshBanding best;
   double least = std::numeric_limits<double>::infinity();
   for (uint64_t rows = 1; rows <= signature_size; rows++) {
@@ -294,8 +285,8 @@ LshIndex::LshIndex(const LshOptions& options) : options_(options) {
   if (!Fits(options.banding, options.signature.size)) {
     throw std::invalid_argument("LshOptions: banding has " + std::to_string(options.banding.bands) +
                                 " bands of " + std::to_string(options.banding.rows) +
-                                " rows, but both must be at least 1, and together at "
-                                "most the signature's size, " +
+                                " rows, but both must be at least 1, and together at most the "
+                                "signature's size, " +
                                 std::to_string(options.signature.size) +
                                 "; LshBanding::ForThreshold() chooses them");
   }

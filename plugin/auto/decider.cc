@@ -50,7 +50,7 @@ AutoBudget::AutoBudget(const AutoSpec& policy_spec)
                           : std::make_unique<const Allocator>(spec.ForRangeAllocator())) {}
 
 AutoDecider::~AutoDecider() {
-  if (!updated_ && tracker_ != nullptr) tracker_->Update(SelfWith(0));
+  if (!updated_ && tracker_.update) tracker_.update(SelfWith(0));
 }
 
 void AutoDecider::AddKey(const rocksdb::Slice& key) {
@@ -80,7 +80,7 @@ double AutoDecider::IndexBitsPerPartition() const {
 double AutoDecider::BitsFor(uint64_t keys, const Allocator& allocator) const {
   const RegisteredFile self = SelfWith(keys);
   Surroundings around;
-  if (tracker_ != nullptr) around = tracker_->Look(self, !partitioned_);
+  if (tracker_.look) around = tracker_.look(self, !partitioned_);
   std::vector<BudgetedFile> files;
   files.reserve(around.others.size() + 1);
   // Bits per entry are for entries with filters of ours, bytes for all filters that there are.
@@ -129,34 +129,28 @@ void AutoDecider::Built(uint64_t keys, uint64_t bytes) {
   partitions_++;
   updated_ = false;
   if (lookups_ != nullptr) lookups_->CountBuilt(keys);
-  if (tracker_ == nullptr || (partitioned_ && !IsPowerOfFour(partitions_))) return;
-  tracker_->Update(SelfWith(0));
+  if (!tracker_.update || (partitioned_ && !IsPowerOfFour(partitions_))) return;
+  tracker_.update(SelfWith(0));
   updated_ = true;
 }
 
 namespace {
 
-// A file that a listener has announced.
-class FileOfContext final : public FileTracker {
- public:
-  explicit FileOfContext(FileContext file_context) : file_context_(std::move(file_context)) {}
-
-  Surroundings Look(const RegisteredFile& self, bool complete) override {
-    return file_context_.registry->Look(file_context_.column_family, file_context_.job,
-                                        Numbered(self), complete);
-  }
-  void Update(const RegisteredFile& self) override {
-    file_context_.registry->Register(file_context_.column_family, file_context_.job,
-                                     Numbered(self));
-  }
-
- private:
-  RegisteredFile Numbered(RegisteredFile self) const {
-    self.number = file_context_.file_number;
+// Of a file that a listener has announced.
+FileTracker TrackerOf(const FileContext& context) {
+  const auto numbered = [number = context.file_number](RegisteredFile self) {
+    self.number = number;
     return self;
-  }
-  const FileContext file_context_;
-};
+  };
+  return {[=](RegisteredFile self, bool complete) {
+            return context.registry->Look(context.column_family, context.job,
+                                          numbered(std::move(self)), complete);
+          },
+          [=](RegisteredFile self) {
+            context.registry->Register(context.column_family, context.job,
+                                       numbered(std::move(self)));
+          }};
+}
 
 }  // namespace
 
@@ -184,8 +178,8 @@ std::string AutoBuilders::Missing(const rocksdb::DBOptions& options) const {
 
 std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(const rocksdb::FilterBuildingContext& context,
                                                       bool is_bytewise) {
-  FileContext file_context = TakeFileContext();
-  std::unique_ptr<FileTracker> tracker;
+  const FileContext file_context = TakeFileContext();
+  FileTracker tracker;
   LookupRecord* lookups = nullptr;
   // Otherwise it is a file outside of any tree, such as an SstFileWriter's.
   if (context.reason != rocksdb::TableFileCreationReason::kMisc) {
@@ -195,11 +189,7 @@ std::unique_ptr<AutoDecider> AutoBuilders::NewDecider(const rocksdb::FilterBuild
     if (NoteTree(context, &is_only_tree)) Log(context, announced);
     // Keys of several trees are not told apart.
     if (is_bytewise && is_only_tree) lookups = lookups_.get();
-    if (announced) {
-      tracker = std::make_unique<FileOfContext>(std::move(file_context));
-    } else {
-      tracker = history_.NewTracker(context);
-    }
+    tracker = announced ? TrackerOf(file_context) : history_.NewTracker(context);
   }
   Outlook outlook;
   outlook.is_flush = context.reason != rocksdb::TableFileCreationReason::kCompaction;

@@ -18,8 +18,8 @@
 #include "lib/budget/auto_spec.h"
 #include "lib/range/cells.h"
 #include "plugin/auto/history.h"
+#include "plugin/auto/live_file_registry.h"
 #include "plugin/auto/lookup_sampler.h"
-#include "plugin/auto/registered_file.h"
 
 namespace rocksieve {
 
@@ -37,11 +37,11 @@ struct AutoBudget {
 // Belongs to one builder, and so to one table file.
 class AutoDecider {
  public:
-  // `tracker` may be null: nothing is known but the file itself. `budget` must live longer.
-  // `partitioned`: the file has many filters, one after the other. `outlook`: all but the bits that
-  // the tracker knows. `lookups` of the tree: null if they are to be taken for even.
+  // `budget` must live longer. `partitioned`: the file has many filters, one after the other.
+  // `outlook`: all but the bits that the tracker knows. `lookups` of the tree: null if they are to
+  // be taken for even.
   AutoDecider(const AutoBudget& budget, bool partitioned, const Outlook& outlook,
-              std::unique_ptr<FileTracker> tracker, LookupRecord* lookups)
+              FileTracker tracker, LookupRecord* lookups)
       : budget_(budget),
         partitioned_(partitioned),
         outlook_(outlook),
@@ -70,7 +70,7 @@ class AutoDecider {
   const AutoBudget& budget_;
   const bool partitioned_;
   const Outlook outlook_;
-  const std::unique_ptr<FileTracker> tracker_;
+  const FileTracker tracker_;
   LookupRecord* const lookups_;
 
   // Of the whole file so far.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lib/budget/lookup_weights.h"
-#include "plugin/auto/registered_file.h"
+#include "plugin/auto/live_file_registry.h"
 
 namespace rocksieve {
 namespace {
@@ -26,6 +26,16 @@ std::string Complement(std::string key) {
   return key;
 }
 
+RegisteredFile Numbered(RegisteredFile self, uint64_t number) {
+  self.number = number;
+  const UserKeyRange& range = *self.range;
+  if (range.smallest > range.largest) {  // a comparator that turns the order round
+    self.range = std::make_shared<const UserKeyRange>(
+        UserKeyRange{Complement(range.smallest), Complement(range.largest)});
+  }
+  return self;
+}
+
 // What is left of the file beyond `end`. REQUIRES: it reaches beyond.
 RegisteredFile TrimmedTo(const RegisteredFile& file, const std::string& end) {
   const UserKeyRange& range = *file.range;
@@ -43,46 +53,16 @@ RegisteredFile TrimmedTo(const RegisteredFile& file, const std::string& end) {
 
 }  // namespace
 
-class History::Tracker final : public FileTracker {
- public:
-  Tracker(History* history, TreeId id, int level, bool is_compaction, uint64_t number)
-      : history_(history),
-        id_(std::move(id)),
-        level_(level),
-        is_compaction_(is_compaction),
-        number_(number) {}
-
-  Surroundings Look(const RegisteredFile& self, bool complete) override {
-    return history_->Look(id_, level_, is_compaction_, Numbered(self), complete);
-  }
-  void Update(const RegisteredFile& self) override {
-    history_->Update(id_, level_, Numbered(self));
-  }
-
- private:
-  RegisteredFile Numbered(RegisteredFile self) const {
-    self.number = number_;
-    const UserKeyRange& range = *self.range;
-    if (range.smallest > range.largest) {  // a comparator that turns the order round
-      self.range = std::make_shared<const UserKeyRange>(
-          UserKeyRange{Complement(range.smallest), Complement(range.largest)});
-    }
-    return self;
-  }
-
-  History* const history_;
-  const TreeId id_;
-  const int level_;
-  const bool is_compaction_;
-  const uint64_t number_;
-};
-
-std::unique_ptr<FileTracker> History::NewTracker(const rocksdb::FilterBuildingContext& context) {
+FileTracker History::NewTracker(const rocksdb::FilterBuildingContext& context) {
+  const TreeId id(context.info_log, context.column_family_name);
+  const int level = std::max(context.level_at_creation, 0);
+  const bool is_compaction = context.reason == rocksdb::TableFileCreationReason::kCompaction;
   std::lock_guard<std::mutex> lock(mutex_);
-  return std::make_unique<Tracker>(this, TreeId(context.info_log, context.column_family_name),
-                                   std::max(context.level_at_creation, 0),
-                                   context.reason == rocksdb::TableFileCreationReason::kCompaction,
-                                   ++last_number_);
+  const uint64_t number = ++last_number_;
+  return {[=](RegisteredFile self, bool complete) {
+            return Look(id, level, is_compaction, Numbered(std::move(self), number), complete);
+          },
+          [=](RegisteredFile self) { Update(id, level, Numbered(std::move(self), number)); }};
 }
 
 History::Tree* History::FindTreeLocked(const TreeId& id) {

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -22,14 +21,14 @@
 
 #include <rocksdb/filter_policy.h>
 
-#include "plugin/auto/registered_file.h"
+#include "plugin/auto/live_file_registry.h"
 
 namespace rocksieve {
 
 class History {
  public:
   // For a file that is built in this context. Must not outlive the history.
-  std::unique_ptr<FileTracker> NewTracker(const rocksdb::FilterBuildingContext& context);
+  FileTracker NewTracker(const rocksdb::FilterBuildingContext& context);
 
  private:
   // A database is known by the address of its log, which is all that a builder is told of it.
@@ -44,7 +43,6 @@ class History {
     std::vector<File> files;  // in the order in which they were built
     uint64_t last_used = 0;
   };
-  class Tracker;
 
   Tree* FindTreeLocked(const TreeId& id);
   Surroundings Look(const TreeId& id, int level, bool is_compaction, const RegisteredFile& self,

@@ -50,8 +50,7 @@ extern "C" {
 ROCKSIEVE_WEAK(constructor, "_ZN7rocksdb13SstFileReaderC1ERKNS_7OptionsE");
 ROCKSIEVE_WEAK(destructor, "_ZN7rocksdb13SstFileReaderD1Ev");
 ROCKSIEVE_WEAK(open_file,
-               "_ZN7rocksdb13SstFileReader4OpenERKNSt7__cxx1112basic_string"
-               "IcSt11char_traitsIcESaIcEEE");
+               "_ZN7rocksdb13SstFileReader4OpenERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE");
 ROCKSIEVE_WEAK(get_properties, "_ZNK7rocksdb13SstFileReader18GetTablePropertiesEv");
 #undef ROCKSIEVE_WEAK
 }

@@ -67,7 +67,7 @@ def vtables(options, include):
     """By class of ours: the functions in its table, in order."""
     with tempfile.TemporaryDirectory() as directory:
         source = pathlib.Path(directory) / "classes.cc"
-        source.write_text('#include "plugin/bits_builder.h"\n#include "plugin/bits_reader.h"\n'
+        source.write_text('#include "plugin/filter_bits.h"\n'
                           '#include "plugin/policy.h"\n')
         dump = pathlib.Path(directory) / "dump"
         done = compile_(source, f"-fdump-lang-class={dump}", *options, include=include)

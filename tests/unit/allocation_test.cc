@@ -52,6 +52,23 @@ class Tree {
   std::vector<BudgetedFile> files_;
 };
 
+FilterChoice Decide(const Allocator& allocator, const std::vector<BudgetedFile>& files, size_t next,
+                    const Outlook& outlook = {}) {
+  return allocator.HullFor(files[next].filter_keys)
+      .Choose(allocator.DecideBits(files, next, outlook));
+}
+
+// Reads that a missing key costs, with these bits per key in each file.
+double CostOf(const Allocator& allocator, const std::vector<BudgetedFile>& files,
+              const std::vector<double>& bits_per_key) {
+  const std::vector<double> shares = LookupWeights(files);
+  double cost = 0;
+  for (size_t i = 0; i < files.size(); i++) {
+    cost += shares[i] * allocator.HullFor(files[i].filter_keys).CostAt(bits_per_key[i]);
+  }
+  return cost;
+}
+
 double Entries(const std::vector<BudgetedFile>& files) {
   double entries = 0;
   for (const BudgetedFile& file : files) entries += static_cast<double>(file.entries);
@@ -107,10 +124,10 @@ TEST(Allocation, IsNoWorseThanTheBestOfAllSteps) {
       for (double b = 0; b < 24; b += 0.125) {
         const double c = (budget * Entries(files) - 100 * a - 800 * b) / 1200;
         if (c < 0) continue;
-        best = std::min(best, allocator.CostOf(files, {a, b, c}));
+        best = std::min(best, CostOf(allocator, files, {a, b, c}));
       }
     }
-    EXPECT_LE(allocator.CostOf(files, BitsOf(ideal)), best * 1.04);
+    EXPECT_LE(CostOf(allocator, files, BitsOf(ideal)), best * 1.04);
   }
 }
 
@@ -121,7 +138,7 @@ TEST(Allocation, CannotBeImprovedByMovingBits) {
     const std::vector<BudgetedFile> files = tree.Files();
     const Allocator allocator = AllocatorFor(10);
     const std::vector<double> bits = BitsOf(allocator.Ideal(files));
-    const double cost = allocator.CostOf(files, bits);
+    const double cost = CostOf(allocator, files, bits);
     std::mt19937_64 random(ratio);
     for (int attempt = 0; attempt < 300; attempt++) {
       const size_t from = random() % files.size(), to = random() % files.size();
@@ -130,7 +147,7 @@ TEST(Allocation, CannotBeImprovedByMovingBits) {
       moved[to] += 0.25;
       // One file of many matters little, so the gain is compared with what the two cost together.
       const double two = cost / static_cast<double>(files.size());
-      EXPECT_GT(allocator.CostOf(files, moved), cost - 0.05 * two) << from << " to " << to;
+      EXPECT_GT(CostOf(allocator, files, moved), cost - 0.05 * two) << from << " to " << to;
     }
   }
 }
@@ -156,7 +173,7 @@ TEST(Allocation, IsNeverDearerThanUniformFilters) {
       for (double budget = 3; budget <= 24; budget += 1.5) {
         options.bits_per_entry = budget;
         const Allocator allocator(options);
-        const double cost = allocator.CostOf(files, BitsOf(allocator.Ideal(files)));
+        const double cost = CostOf(allocator, files, BitsOf(allocator.Ideal(files)));
         for (const Family family : options.families) {
           const double uniform = UniformCost(files, family, budget, options.cost_model);
           EXPECT_LE(cost, 1.02 * uniform)
@@ -202,7 +219,7 @@ TEST(Allocation, MakesUpForWhatOthersTook) {
     for (int i = 0; i < 10; i++) tree.Add(i / 10.0, (i + 0.99) / 10, 5000, has);
     tree.Add(0.95, 0.999, 5000);
     const std::vector<BudgetedFile> files = tree.Files();
-    const double bits = AllocatorFor(10).Decide(files, 10).bits_per_key;
+    const double bits = Decide(AllocatorFor(10), files, 10).bits_per_key;
     if (has == 8.0) {
       EXPECT_GT(bits, 11.5);
     } else if (has == 12.0) {
@@ -227,14 +244,14 @@ TEST(Allocation, ConvergesAsFilesAreReplaced) {
   for (size_t step = 0; step < 12 * files.size(); step++) {
     const size_t next = step < files.size() ? step : random() % files.size();
     files[next].filter_bits = -1;
-    bits[next] = allocator.Decide(files, next).bits_per_key;
+    bits[next] = Decide(allocator, files, next).bits_per_key;
     files[next].filter_bits = bits[next] * static_cast<double>(files[next].filter_keys);
   }
   double mean = 0;
   for (const BudgetedFile& file : files) mean += file.filter_bits / Entries(files);
   EXPECT_NEAR(mean, 10, 0.2);
-  EXPECT_LT(allocator.CostOf(files, bits),
-            1.1 * allocator.CostOf(files, BitsOf(allocator.Ideal(files))));
+  EXPECT_LT(CostOf(allocator, files, bits),
+            1.1 * CostOf(allocator, files, BitsOf(allocator.Ideal(files))));
 }
 
 TEST(Allocation, SpendsWhatPrefixFiltersSave) {
@@ -256,7 +273,7 @@ TEST(Allocation, LeavesFiltersOfOthersOut) {
   tree.Add(0, 1, 2000);
   std::vector<BudgetedFile> files = tree.Files();
   for (int i = 0; i < 10; i++) files[i].budgeted = false;
-  EXPECT_NEAR(AllocatorFor(10).Decide(files, 11).bits_per_key, 10, 0.3);
+  EXPECT_NEAR(Decide(AllocatorFor(10), files, 11).bits_per_key, 10, 0.3);
 }
 
 TEST(Allocation, OfOddTrees) {
@@ -264,15 +281,15 @@ TEST(Allocation, OfOddTrees) {
   EXPECT_TRUE(allocator.Ideal({}).empty());
   Tree tree;
   tree.Add(0.5, 0.5, 1);
-  EXPECT_GT(allocator.Decide(tree.Files(), 0).bits_per_key, 4);
+  EXPECT_GT(Decide(allocator, tree.Files(), 0).bits_per_key, 4);
   tree.Add(0.5, 0.5, 0, 0);
   tree.Add(0.5, 0.5, 100000, 10);
   for (size_t i = 0; i < 3; i++) {
-    const double bits = allocator.Decide(tree.Files(), i).bits_per_key;
+    const double bits = Decide(allocator, tree.Files(), i).bits_per_key;
     EXPECT_TRUE(std::isfinite(bits)) << bits;
   }
   BudgetedFile nothing;
-  EXPECT_TRUE(std::isfinite(allocator.Decide({nothing}, 0).bits_per_key));
+  EXPECT_TRUE(std::isfinite(Decide(allocator, {nothing}, 0).bits_per_key));
 }
 
 // One sorted run, file after file as a compaction writes it: no family alone does better in the
@@ -300,7 +317,7 @@ TEST(AllocationOfOneRun, IsAsGoodAsTheBestFamilyAlone) {
         with_rest.Add(from, to - 1e-6, keys[i]);
         done += count;
         if (i + 1 < keys.size()) with_rest.Add(to, 1, static_cast<uint64_t>(all_keys - done));
-        const FilterSpec filter = spec.SpecFor(allocator.Decide(with_rest.Files(), i));
+        const FilterSpec filter = spec.SpecFor(Decide(allocator, with_rest.Files(), i));
         const double took =
             8 * static_cast<double>(EstimateBlockBytes(filter, keys[i])) + kRangeKeysBits;
         tree.Add(from, to - 1e-6, keys[i], took / count);
@@ -363,7 +380,7 @@ TEST(AllocationOfBytes, IsNotUsedUpByASmallTree) {
   const std::vector<BudgetedFile> files = tree.Files();
   const Allocator allocator = AllocatorForBytes(1000, 20000);
   EXPECT_NEAR(MeanBits(files, allocator.Ideal(files)), 16, 0.2);
-  EXPECT_LT(allocator.Decide(files, 0).bits_per_key, 21);
+  EXPECT_LT(Decide(allocator, files, 0).bits_per_key, 21);
 }
 
 // Files of a single run are rewritten with more keys, again and again.
@@ -381,7 +398,7 @@ TEST(AllocationOfBytes, IsKeptWhileFilesAreRewritten) {
       files[next].filter_bits = -1;
       files[next].entries = files[next].filter_keys =
           static_cast<uint64_t>(1.1 * static_cast<double>(files[next].entries));
-      const FilterChoice choice = allocator.Decide(files, next, outlook);
+      const FilterChoice choice = Decide(allocator, files, next, outlook);
       files[next].filter_bits = choice.bits_per_key * static_cast<double>(files[next].filter_keys);
       most = std::max(most, Taken(files));
     }
@@ -409,7 +426,7 @@ TEST(AllocationOfBytes, IsNeverExceededByDataInOrder) {
   outlook.is_flush = true;
   for (const BudgetedFile& file : all) {
     files.push_back(file);
-    const FilterChoice choice = allocator.Decide(files, files.size() - 1, outlook);
+    const FilterChoice choice = Decide(allocator, files, files.size() - 1, outlook);
     files.back().filter_bits = choice.bits_per_key * static_cast<double>(file.filter_keys);
     EXPECT_LE(Taken(files), 8 * static_cast<double>(allocator.options().bytes));
     // Up to three quarters of the data for which all would have 10 bits.
@@ -429,13 +446,13 @@ TEST(AllocationOfBytes, LeavesLittleToWhatComesToFullFiles) {
   Outlook flush;
   flush.is_flush = true;
   // A small file above them all takes next to nothing, and has its filter.
-  EXPECT_GT(allocator.Decide(files, 10, flush).bits_per_key, 5);
+  EXPECT_GT(Decide(allocator, files, 10, flush).bits_per_key, 5);
   files[10].filter_bits = 10 * 2000;
   // A file that replaces one of them has less, though not nothing.
   Outlook rewrite;
   rewrite.freed_bits = files[3].filter_bits;
   files[3].filter_bits = -1;
-  const double bits = allocator.Decide(files, 3, rewrite).bits_per_key;
+  const double bits = Decide(allocator, files, 3, rewrite).bits_per_key;
   EXPECT_LT(bits, 6);
   EXPECT_GT(bits, 4);
 }
@@ -451,12 +468,12 @@ TEST(AllocationOfBytes, OfOddTrees) {
       Outlook outlook;
       outlook.rewrites_seldom = seldom;
       for (size_t i = 0; i < 3; i++) {
-        const double decided = allocator.Decide(tree.Files(), i, outlook).bits_per_key;
+        const double decided = Decide(allocator, tree.Files(), i, outlook).bits_per_key;
         EXPECT_TRUE(decided >= 0 && decided < 1e4) << decided;
       }
     }
     BudgetedFile nothing;
-    EXPECT_TRUE(std::isfinite(allocator.Decide({nothing}, 0).bits_per_key));
+    EXPECT_TRUE(std::isfinite(Decide(allocator, {nothing}, 0).bits_per_key));
   }
 }
 

@@ -12,10 +12,8 @@
 
 #include "lib/bloom/filter.h"
 #include "lib/bloom/kernel.h"
-#include "lib/bloom/plan.h"
 #include "lib/cuckoo/builder.h"
 #include "lib/cuckoo/layout.h"
-#include "lib/cuckoo/plan.h"
 #include "lib/cuckoo/reader.h"
 
 namespace rocksieve::bloom {

@@ -15,7 +15,7 @@ namespace {
 // The curves of all families, beside filters that are really built.
 
 TEST(RateCurve, RisesInBitsAndFallsInRate) {
-  for (const FamilyEntry* family : AllFamilies()) {
+  for (const FamilyEntry* family : {&kBloomFamily, &kCuckooFamily, &kRibbonFamily, &kRangeFamily}) {
     for (const uint64_t keys : {1u, 64u, 65u, 1000u, 100000u}) {
       SCOPED_TRACE(std::string(family->name) + " " + std::to_string(keys));
       const std::vector<RatePoint> curve = RateCurve(family->family, keys);

@@ -11,7 +11,6 @@
 #include "lib/format/block.h"
 #include "lib/ribbon/builder.h"
 #include "lib/ribbon/layout.h"
-#include "lib/ribbon/plan.h"
 #include "lib/ribbon/reader.h"
 #include "tests/support.h"
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/cuckoo/plan.h"
+#include "lib/cuckoo/layout.h"
 
 #include <algorithm>
 #include <cmath>
-
-#include "lib/cuckoo/layout.h"
 
 namespace rocksieve::cuckoo {
 namespace {
