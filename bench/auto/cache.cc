@@ -27,15 +27,9 @@ constexpr double kBitsThatDoNotFit = 10, kCacheShare = 2.0 / 3;
 // On each tree, in the best of the ways to partition; and in any of them.
 constexpr double kPromisedBytes = 200, kPromisedInAny = 350;
 
-// What stands in partitions.
-enum class Partitions { kNothing, kIndexes, kAll };
-constexpr const char* kPartitionNames[] = {"nothing", "indexes", "all"};
-
 struct Candidate {
-  std::string spec;  // empty: the budget of bytes that is advised
-  Partitions partitions = Partitions::kNothing;
-
-  const char* partition_name() const { return kPartitionNames[static_cast<int>(partitions)]; }
+  std::string spec;        // empty: the budget of bytes that is advised
+  std::string partitions;  // what stands in partitions: nothing, indexes or all
 };
 
 // How the cache is set: as RocksDB does by itself, or as docs/design/auto.md advises.
@@ -46,9 +40,8 @@ struct CacheSetting {
 constexpr CacheSetting kUsual = {0.5, true}, kAdvised = {1, false};
 
 struct Flags {
-  bool smoke = false, check = false, budget_only = false;
+  bool smoke = false, check = false;
   double scale = 0, budget_share = 0;
-  int index_restart_interval = 1;
   uint64_t lookups = 0;
   uint64_t metadata_block_size = 4096;
   std::vector<std::string> trees, partitions;
@@ -64,9 +57,8 @@ rocksdb::BlockBasedTableOptions TableFor(const Candidate& candidate, uint64_t ca
                            setting.high_pri_pool_ratio);
   table.cache_index_and_filter_blocks = true;
   table.pin_top_level_index_and_filter = setting.pin_top_level;
-  table.index_block_restart_interval = flags.index_restart_interval;
-  if (candidate.partitions != Partitions::kNothing) {
-    table.partition_filters = candidate.partitions == Partitions::kAll;
+  if (candidate.partitions != "nothing") {
+    table.partition_filters = candidate.partitions == "all";
     table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
     table.metadata_block_size = flags.metadata_block_size;
   }
@@ -125,8 +117,8 @@ CacheBudget Advice(rocksdb::DB* db, const Candidate& candidate, uint64_t cache_b
   std::vector<rocksdb::LiveFileMetaData> live;
   CachedTree tree;
   tree.files = FilesOf(db, &live);
-  tree.layout.indexes_partitioned = candidate.partitions != Partitions::kNothing;
-  tree.layout.filters_partitioned = candidate.partitions == Partitions::kAll;
+  tree.layout.indexes_partitioned = candidate.partitions != "nothing";
+  tree.layout.filters_partitioned = candidate.partitions == "all";
   tree.layout.partition_bytes = static_cast<double>(flags.metadata_block_size);
   tree.layout.top_levels_pinned = kAdvised.pin_top_level;
   const BlockCache cache = {static_cast<double>(cache_bytes), kAdvised.high_pri_pool_ratio};
@@ -160,7 +152,7 @@ class Bench {
   nlohmann::json Measure(Candidate candidate) {
     nlohmann::json row = {{"tree", shape_.description},
                           {"part", shape_.description},
-                          {"partitions", candidate.partition_name()},
+                          {"partitions", candidate.partitions},
                           {"cache_bytes", cache_bytes_}};
     if (candidate.spec.empty()) {
       candidate.spec = "bloomfilter:10:false";
@@ -182,8 +174,7 @@ class Bench {
 
  private:
   std::string What(const Candidate& candidate) const {
-    return shape_.description + ", " + candidate.spec +
-           ", partitions: " + candidate.partition_name();
+    return shape_.description + ", " + candidate.spec + ", partitions: " + candidate.partitions;
   }
 
   rocksdb::Options Options(const Candidate& candidate, const CacheSetting& setting) const {
@@ -217,16 +208,15 @@ class Bench {
 };
 
 std::vector<Candidate> Candidates() {
-  using enum Partitions;
-  return {{"bloomfilter:10:false", kNothing},
-          {"bloomfilter:10:false", kAll},
-          {"ribbonfilter:10:-1", kNothing},
-          {"ribbonfilter:10:-1", kAll},
-          {"rocksieve.ribbon:10", kAll},
-          {"rocksieve.auto:10", kAll},
-          {"", kNothing},
-          {"", kIndexes},
-          {"", kAll}};
+  return {{"bloomfilter:10:false", "nothing"},
+          {"bloomfilter:10:false", "all"},
+          {"ribbonfilter:10:-1", "nothing"},
+          {"ribbonfilter:10:-1", "all"},
+          {"rocksieve.ribbon:10", "all"},
+          {"rocksieve.auto:10", "all"},
+          {"", "nothing"},
+          {"", "indexes"},
+          {"", "all"}};
 }
 
 int MeasureAll(const Flags& flags) {
@@ -256,10 +246,7 @@ int MeasureAll(const Flags& flags) {
     double least = kPromisedInAny;
     Bench bench(shape, flags, work->path().string(), &report);
     for (const Candidate& candidate : Candidates()) {
-      if ((!candidate.spec.empty() && flags.budget_only) ||
-          !Wants(flags.partitions, candidate.partition_name())) {
-        continue;
-      }
+      if (!Wants(flags.partitions, candidate.partitions)) continue;
       table.rows.push_back(bench.Measure(candidate));
       if (!candidate.spec.empty()) continue;
       const double bytes = table.rows.back()["advised"]["bytes"].get<double>();
@@ -285,7 +272,6 @@ int Main(int argc, char** argv) {
   app.add_flag("--smoke", flags.smoke, "tiny trees, only to see that it works");
   app.add_flag("--check", flags.check,
                "exit with 1 if a budget of bytes reads more than is promised");
-  app.add_flag("--budget-only", flags.budget_only, "no other policies");
   app.add_option("--trees", flags.trees,
                  "only these: ratio_10_live, ratio_10, ratio_10_large, ratio_4_live, ratio_4, "
                  "universal, one_run [ratio_10,ratio_10_large,one_run]")
@@ -295,8 +281,6 @@ int Main(int argc, char** argv) {
       ->delimiter(',');
   app.add_option("--budget", flags.budget_share, "of the cache, as a share [what is advised]");
   app.add_option("--metadata-block-size", flags.metadata_block_size, "of partitions [4096]");
-  app.add_option("--index-restart-interval", flags.index_restart_interval,
-                 "index_block_restart_interval [1]");
   app.add_option("--lookups", flags.lookups, "of absent keys per tree and policy [1000000]");
   app.add_option("--json", flags.json, "write all figures to FILE");
   app.add_option("--work-dir", flags.work_dir, "where databases are built [a temporary directory]");

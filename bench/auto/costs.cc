@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/auto/costs.h"
-
+// What it costs to hear where lookups go.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

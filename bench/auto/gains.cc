@@ -25,12 +25,12 @@ namespace rocksieve::bench {
 namespace {
 
 struct Flags {
-  bool full = false, smoke = false, check = false, no_listener = false, own = false;
+  bool smoke = false, check = false, no_listener = false, own = false;
   double scale = 0;
   uint64_t lookups = 0;
   std::vector<double> budgets;
   std::vector<std::string> trees;
-  std::string options, json, work_dir;
+  std::string json, work_dir;
 };
 
 // How many of so many keys are there, of all below `numbers` in an order without pattern.
@@ -89,8 +89,7 @@ class Gain {
  public:
   Gain(const Shape& shape, double budget, const Flags& flags, std::string directory, Report* report)
       : shape_(shape), flags_(flags), directory_(std::move(directory)), report_(report) {
-    const std::string spec =
-        "rocksieve.auto:" + Shortest(budget) + (flags.options.empty() ? "" : ":" + flags.options);
+    const std::string spec = "rocksieve.auto:" + Shortest(budget);
     const nlohmann::json automatic = Measure(spec, PolicyFor(spec), !flags.no_listener);
     row_ = {
         {"tree", shape.description}, {"budget", budget}, {"keys", shape.keys}, {"auto", automatic}};
@@ -240,14 +239,12 @@ int Main(int argc, char** argv) {
       "RocksDB that take the same memory, on trees of the same keys and operations, by RocksDB's\n"
       "own counters.\n",
       "bench auto");
-  app.add_flag("--full", flags.full, "budgets 6 to 16, and more lookups: half an hour");
   app.add_flag("--smoke", flags.smoke, "tiny trees, only to see that it works");
   app.add_flag("--check", flags.check, "exit with 1 if a gain at 10 bits is not as promised");
   app.add_option("--trees", flags.trees,
                  "only these: ratio_10_live, ratio_10, ratio_4_live, ratio_4, universal, one_run")
       ->delimiter(',');
   app.add_option("--bits", flags.budgets, "budgets, bits per live entry [10]")->delimiter(',');
-  app.add_option("--options", flags.options, "of the spec, such as read-ns-200000");
   app.add_flag("--no-listener", flags.no_listener, "by the policy's own history");
   app.add_flag("--own", flags.own,
                "beside each family of rocksieve alone, in the memory of the budget");
@@ -257,12 +254,9 @@ int Main(int argc, char** argv) {
   app.add_option("--work-dir", flags.work_dir, "where databases are built [a temporary directory]");
   app.footer("Example: ./run bench auto --trees=ratio_10_live,one_run --bits=8,10,12");
   CLI11_PARSE(app, argc, argv);
-  if (flags.budgets.empty()) {
-    flags.budgets =
-        flags.full ? std::vector<double>{6, 8, 10, 12, 14, 16} : std::vector<double>{10};
-  }
+  if (flags.budgets.empty()) flags.budgets = {10};
   if (flags.scale == 0) flags.scale = flags.smoke ? 0.02 : 1;
-  if (flags.lookups == 0) flags.lookups = flags.smoke ? 5000 : flags.full ? 4000000 : 1000000;
+  if (flags.lookups == 0) flags.lookups = flags.smoke ? 5000 : 1000000;
   return Measure(flags);
 }
 

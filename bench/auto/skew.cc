@@ -16,7 +16,6 @@
 #include <rocksdb/table.h>
 #include <CLI/CLI.hpp>
 
-#include "bench/auto/costs.h"
 #include "bench/auto/tree.h"
 
 namespace rocksieve::bench {
@@ -110,9 +109,9 @@ const std::vector<Workload>& Workloads() {
 struct Flags {
   bool smoke = false, check = false, cost = false, learning = false;
   Asking asking;
-  double scale = 0, budget = 10;
+  double scale = 0;
   uint64_t lookups = 0;
-  std::string tree = "ratio_10_live", options, work_dir;
+  std::string tree = "ratio_10_live", work_dir;
   std::vector<std::string> workloads;
 };
 
@@ -222,8 +221,7 @@ Table MeasureSkew(const Flags& flags, const std::string& directory, Report* repo
   if (shape.name.empty() || shape.one_run) {
     throw std::runtime_error("--tree: " + flags.tree + " is none of the trees that grow");
   }
-  const std::string spec = "rocksieve.auto:" + Shortest(flags.budget) +
-                           (flags.options.empty() ? "" : ":" + flags.options);
+  const std::string spec = "rocksieve.auto:10";
   std::string asked;
   if (flags.asking.batch > 1) {
     asked = ", " + std::to_string(flags.asking.batch) + " keys at once" +
@@ -285,8 +283,6 @@ int Main(int argc, char** argv) {
   app.add_option("--workloads", flags.workloads, names)->delimiter(',');
   app.add_option("--tree", flags.tree,
                  "ratio_10_live, ratio_10, ratio_4_live, ratio_4 or universal [ratio_10_live]");
-  app.add_option("--bits", flags.budget, "budget, bits per live entry [10]");
-  app.add_option("--options", flags.options, "of the spec, such as bloom");
   app.add_option("--scale", flags.scale, "times the usual 400,000 to 900,000 keys [1]");
   app.add_option("--lookups", flags.lookups,
                  "of absent keys after each flush of 1,000 keys [1000]");

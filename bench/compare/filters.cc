@@ -62,38 +62,6 @@ class HashOnlyReader final : public rocksdb::FilterBitsReader {
   const KeyHasher hasher_{kDefaultSalt};
 };
 
-class HashOnlyBuilder final : public rocksdb::FilterBitsBuilder {
- public:
-  void AddKey(const rocksdb::Slice&) override {}
-#if ROCKSIEVE_ROCKSDB >= 90600
-  void AddKeyAndAlt(const rocksdb::Slice&, const rocksdb::Slice&) override {}
-#endif
-#if ROCKSIEVE_ROCKSDB >= 100900
-  size_t CalculateSpace(size_t) override { return 1; }
-  double EstimatedFpRate(size_t, size_t) override { return 1; }
-#endif
-  size_t EstimateEntriesAdded() override { return 0; }
-  using rocksdb::FilterBitsBuilder::Finish;
-  rocksdb::Slice Finish(std::unique_ptr<const char[]>* buf) override {
-    buf->reset(new char[1]());
-    return {buf->get(), 1};
-  }
-  size_t ApproximateNumEntries(size_t bytes) override { return bytes; }
-};
-
-class HashOnlyPolicy final : public rocksdb::FilterPolicy {
- public:
-  const char* Name() const override { return "hash-only"; }
-  const char* CompatibilityName() const override { return Name(); }
-  rocksdb::FilterBitsBuilder* GetBuilderWithContext(
-      const rocksdb::FilterBuildingContext&) const override {
-    return new HashOnlyBuilder;
-  }
-  rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice&) const override {
-    return new HashOnlyReader;
-  }
-};
-
 }  // namespace
 
 KeySet::KeySet(uint64_t count, uint64_t seed, size_t key_bytes)
@@ -139,9 +107,7 @@ void KeyChunk::FillAtRandom(KeyKind kind, uint64_t number, size_t size) {
 
 std::string Candidate::Make(const std::string& spec, Candidate* candidate) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  if (spec == kHashOnly) {
-    policy = std::make_shared<HashOnlyPolicy>();
-  } else {
+  if (spec != kHashOnly) {
     const bool ribbon = BeginsWith(spec, kRibbon);
     std::string text = spec;
     double amount = 0;
@@ -173,6 +139,13 @@ bool Candidate::is_ribbon() const { return BeginsWith(spec_, kRibbon); }
 BuiltFilter Candidate::Build(KeyChunk* chunk, Stopwatch<CpuClock>* watch) const {
   static const rocksdb::BlockBasedTableOptions table_options;
   static const rocksdb::FilterBuildingContext context(table_options);
+  BuiltFilter filter;
+  if (policy_ == nullptr) {
+    filter.memory.reset(new char[1]());
+    filter.block = rocksdb::Slice(filter.memory.get(), 1);
+    filter.reader = std::make_unique<HashOnlyReader>();
+    return filter;
+  }
   watch->Start();
   std::unique_ptr<rocksdb::FilterBitsBuilder> builder(policy_->GetBuilderWithContext(context));
   watch->Stop();
@@ -183,7 +156,6 @@ BuiltFilter Candidate::Build(KeyChunk* chunk, Stopwatch<CpuClock>* watch) const 
     for (size_t i = 0; i < chunk->size(); i++) builder->AddKey((*chunk)[i]);
     watch->Stop();
   }
-  BuiltFilter filter;
   watch->Start();
   filter.block = builder->Finish(&filter.memory);
   builder.reset();

@@ -121,7 +121,7 @@ class Candidate {
 
  private:
   std::string spec_;
-  std::shared_ptr<const rocksdb::FilterPolicy> policy_;
+  std::shared_ptr<const rocksdb::FilterPolicy> policy_;  // null: hash-only
 };
 
 // Filters that are measured in turns and compared with the first of them.

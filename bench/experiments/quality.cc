@@ -2,7 +2,7 @@
 // The experiment "quality": are the places that filters choose for keys uniform and independent, as
 // every formula for their rates assumes? A hash that is bad on purpose must fail the same tests.
 #include "bench/experiments/experiment.h"
-#include "bench/experiments/verdict.h"
+#include "bench/experiments/statistics.h"
 #include "support/text.h"
 
 namespace rocksieve::experiments {

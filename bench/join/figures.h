@@ -7,18 +7,15 @@
 #include <vector>
 
 #include "bench/program.h"
-#include "lib/join/matching/planner.h"
 
 namespace rocksieve::bench {
 
 struct FigureSettings {
   uint64_t keys = 1'000'000;  // of a side
   uint64_t seeds = 3;         // runs, of which the median and the worst are shown
-  uint64_t first_seed = 1;    // of the first run
   std::vector<double> overlap_percents = {0, 10, 50, 90, 98, 99.9};
   bool overlaps_are_given = false;  // else a table may have others
   bool quick = false, full = false;
-  join::Strategy strategy = join::Strategy::kAuto;
 };
 
 struct FigureRun : Report {
@@ -41,9 +38,6 @@ Table MeasureAllocations(FigureRun* run);
 // Where the CPU time goes: by what each side hears, and says to that, nanoseconds per key of one
 // side.
 Table MeasureStages(FigureRun* run);
-// The totals of another build of this program and of this one, run after run by turns, each in a
-// process of its own, and their ratios. The other one must put as much on the wire.
-Table CompareWith(const std::string& other_program, FigureRun* run);
 
 // Prints what parts of a join take with the active kernels, in ranges of FigureSettings::keys keys,
 // as it stands in lib/join/matching/cost_model.cc, beside what stands there: the least of

@@ -25,16 +25,13 @@ struct Flags {
   std::vector<std::string> only;
   std::string json, pictures;
   bool stages = false, allocations = false, prices = false;
-  std::string beside;
 };
 
 int Measure(const Flags& flags) {
   FigureRun run("bench join", flags.json);
   run.settings = flags.settings;
   if (flags.prices) return PrintPrices(&run);
-  if (!flags.beside.empty()) {
-    run.Add(CompareWith(flags.beside, &run));
-  } else if (flags.allocations) {
+  if (flags.allocations) {
     run.Add(MeasureAllocations(&run));
   } else if (flags.stages) {
     run.Add(MeasureStages(&run));
@@ -61,11 +58,6 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000));
   app.add_option("--keys", flags.settings.keys, "of a side, where a table is of one size [1000000]")
       ->check(CLI::Range(uint64_t{1000}, uint64_t{1} << 20));
-  std::string strategy = "auto";
-  app.add_option("--strategy", strategy, join::StrategyNames() + " [auto]")
-      ->check([](const std::string& name) {
-        return join::StrategyNamed(name).ok() ? "" : "there is no strategy " + name;
-      });
   app.add_option("--overlaps", flags.settings.overlap_percents,
                  "percent of keys in common [0,10,50,90,98,99.9; --full: more]")
       ->delimiter(',')
@@ -82,17 +74,12 @@ int Main(int argc, char** argv) {
   app.add_flag("--prices", flags.prices,
                "what parts of a join take, as it stands in lib/join/matching/cost_model.cc, and "
                "nothing else; exit code 1 if it is off. --keys: of a range [125000]");
-  app.add_option("--beside", flags.beside,
-                 "with --stages: only what both sides took, beside another build of this program")
-      ->check(CLI::ExistingFile);
-  app.add_option("--first-seed", flags.settings.first_seed, "of the first run [1]");
   app.add_option("--json", flags.json, "write all figures to FILE");
   app.add_option("--pictures", flags.pictures,
                  "draw the tables overlaps and differences: SVG files in this directory")
       ->check(CLI::ExistingDirectory);
   app.footer("Example: ./run bench join --only=overlaps --seeds=20 --pictures=.");
   CLI11_PARSE(app, argc, argv);
-  flags.settings.strategy = *join::StrategyNamed(strategy);
   flags.settings.overlaps_are_given = app.count("--overlaps") > 0;
   if (flags.settings.full && app.count("--overlaps") == 0) {
     flags.settings.overlap_percents = {0, 1, 10, 25, 50, 75, 90, 95, 98, 99, 99.9};

@@ -34,15 +34,6 @@ std::string RateName(double megabits) {
                          : Thousands(static_cast<uint64_t>(megabits / 1000)) + " Gbit/s";
 }
 
-// What a time is made of.
-nlohmann::json PartsOf(const SessionOutcome& outcome, double keys) {
-  return {{"ns", 1e9 * outcome.link_seconds / keys},
-          {"bits", 8 * static_cast<double>(outcome.bytes) / keys},
-          {"client_bits", 8 * static_cast<double>(outcome.client_bytes) / keys},
-          {"cpu_ns", 1e9 * outcome.cpu_seconds / keys},
-          {"client_cpu_ns", 1e9 * outcome.client_cpu_seconds / keys}};
-}
-
 // All cells of an overlap. They have the same keys, so that acts that come again and again are
 // timed as often.
 class Overlap {
@@ -51,8 +42,7 @@ class Overlap {
       : percent_(percent),
         keys_(static_cast<double>(run->settings.keys)),
         sets_(RandomKeySets(run->settings.keys, run->settings.keys,
-                            static_cast<uint64_t>(std::llround(percent / 100 * keys_)),
-                            run->settings.first_seed)),
+                            static_cast<uint64_t>(std::llround(percent / 100 * keys_)), 1)),
         common_(sets_.Common()),
         run_(run) {}
 
@@ -84,11 +74,6 @@ class Overlap {
       times_.Begin(half, /*alone=*/true);
       halves[half] = Run(ways[best]).link_seconds;
     }
-    nlohmann::json parts = {{"planned", PartsOf(planned, keys_)}};
-    for (size_t way = kFirstFixed; way < ways.size(); way++) {
-      parts[std::string(NameOf(ways[way].strategy))] =
-          PartsOf(way == best ? fixed : outcomes[way], keys_);
-    }
     const auto ns = [this](const SessionOutcome& outcome) {
       return 1e9 * outcome.link_seconds / keys_;
     };
@@ -104,8 +89,7 @@ class Overlap {
             {"best_ns", ns(fixed)},
             {"best", NameOf(ways[best].strategy)},
             {"ratio", planned.link_seconds / fixed.link_seconds},
-            {"noise_percent", 100 * std::abs(halves[0] / halves[1] - 1)},
-            {"ways", parts}};
+            {"noise_percent", 100 * std::abs(halves[0] / halves[1] - 1)}};
   }
 
  private:
@@ -117,7 +101,7 @@ class Overlap {
     session.cores = threads;
     session.ranges_ahead = 2 * static_cast<size_t>(threads);
     session.link = {0, 1e6 * megabits};
-    session.seed = run_->settings.first_seed;
+    session.seed = 1;
     session.least_times = &times_;
     std::vector<SessionSettings> ways = {session};
     session.bits_per_cpu_ns = join::PriceOfLink(1e6 * megabits / 8, threads);
@@ -186,8 +170,7 @@ Table MeasureBytePlans(FigureRun* run) {
     for (int percent = 80; percent <= 99; percent++) percents.push_back(percent);
   }
   for (const double percent : percents) {
-    Circumstances circumstances = Alike(*run, run->settings.keys, percent);
-    circumstances.session.strategy = join::Strategy::kAuto;
+    Circumstances circumstances = Alike(run->settings.keys, percent);
     circumstances.session.operation = join::Operation::kCount;
     circumstances.session.keys_per_range = run->settings.keys;
     std::vector<SessionSettings> ways = {circumstances.session};

@@ -215,7 +215,6 @@ class Simulation {
     if (message->empty()) return absl::OkStatus();
     const uint64_t bytes = FrameBytes(*message);
     outcome_->bytes += bytes;
-    if (end == &ends_[0]) outcome_->client_bytes += bytes;
     end->link_free =
         std::max(end->link_free, end->said) + link_.SecondsFor(static_cast<double>(bytes));
     other->inbox.push_back(
@@ -230,7 +229,6 @@ class Simulation {
       seconds = least_times_->Of(plan_, is_client, received, sent, seconds);
     }
     outcome_->cpu_seconds += seconds;
-    if (is_client) outcome_->client_cpu_seconds += seconds;
     if (act_done_) act_done_({is_client, received, sent, seconds});
     return seconds;
   }
@@ -349,12 +347,11 @@ double LeastTimes::Of(uint64_t plan, bool is_client, std::string_view received,
   return alone_ ? halves[half_] : std::min(halves[0], halves[1]);
 }
 
-Circumstances Alike(const FigureRun& run, uint64_t keys, double common_percent) {
+Circumstances Alike(uint64_t keys, double common_percent) {
   Circumstances circumstances;
   circumstances.client = circumstances.server = keys;
   circumstances.common =
       static_cast<uint64_t>(std::llround(common_percent / 100 * static_cast<double>(keys)));
-  circumstances.session.strategy = run.settings.strategy;
   return circumstances;
 }
 
@@ -369,7 +366,7 @@ std::vector<Runs> MeasureByTurns(const Circumstances& circumstances,
                            Thousands(circumstances.server) + " keys, " +
                            Thousands(circumstances.common) + " common, seed ";
   for (uint64_t i = 0; i < run->settings.seeds; i++) {
-    const uint64_t seed = run->settings.first_seed + i;
+    const uint64_t seed = i + 1;
     const KeySets sets =
         RandomKeySets(circumstances.client, circumstances.server, circumstances.common, seed);
     const Keys common = sets.Common();

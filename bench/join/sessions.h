@@ -114,13 +114,11 @@ struct SessionSettings {
 };
 
 struct SessionOutcome {
-  std::string error;          // what is wrong with the result: nothing
-  uint64_t bytes = 0;         // of messages and frames, both ways
-  uint64_t client_bytes = 0;  // of these, from the client
+  std::string error;    // what is wrong with the result: nothing
+  uint64_t bytes = 0;   // of messages and frames, both ways
   int round_trips = 0;  // one after another: how often a side had to wait for the other, halved
   double cpu_seconds = 0;
-  double client_cpu_seconds = 0;  // of these
-  double link_seconds = 0;        // by the link's books, from the first byte to the client's result
+  double link_seconds = 0;  // by the link's books, from the first byte to the client's result
   join::Statistics statistics;
 };
 
@@ -132,8 +130,8 @@ struct Circumstances {
   SessionSettings session;  // its seed is replaced
 };
 
-// Sides of as many keys, some percent of them in common, by the strategy that is asked for.
-Circumstances Alike(const FigureRun& run, uint64_t keys, double common_percent);
+// Sides of as many keys, some percent of them in common.
+Circumstances Alike(uint64_t keys, double common_percent);
 
 struct Runs {
   double median_bytes = 0, worst_bytes = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the CPU time of a join goes, and what it takes of the allocator: `./run bench join
 // --stages` and `--allocations`.
-#include <filesystem>
 #include <map>
 #include <utility>
 #include <vector>
@@ -103,40 +102,23 @@ class StageList {
 };
 
 // One join in one range that is counted, of keys with so many percent in common.
-SessionSettings OneRange(const FigureRun& run, uint64_t keys, uint64_t seed) {
+SessionSettings OneRange(uint64_t keys, uint64_t seed) {
   SessionSettings settings;
   settings.operation = join::Operation::kCount;
   settings.keys_per_range = keys;
-  settings.strategy = run.settings.strategy;
   settings.seed = seed;
   return settings;
 }
 
 std::vector<Stage> RunOnce(double percent, uint64_t seed, FigureRun* run) {
   const uint64_t keys = run->settings.keys;
-  const KeySets sets = RandomKeySets(keys, keys, Alike(*run, keys, percent).common, seed);
+  const KeySets sets = RandomKeySets(keys, keys, Alike(keys, percent).common, seed);
   StageList stages;
-  SessionSettings settings = OneRange(*run, keys, seed);
+  SessionSettings settings = OneRange(keys, seed);
   settings.act_done = [&stages](const Act& act) { stages.Add(act); };
   const SessionOutcome outcome = RunSession(sets, sets.Common(), settings);
   if (!outcome.error.empty()) run->Fail(Shortest(percent) + " %: " + outcome.error);
   return stages.Take();
-}
-
-struct Total {
-  double ns_per_key = 0;
-  uint64_t bytes = 0;
-};
-
-// Of one run of another program, as its --json says.
-Total RunElsewhere(const std::string& program, double percent, uint64_t seed,
-                   const FigureRun& run) {
-  const nlohmann::json document =
-      ReportOf("'" + program + "' --stages --overlaps=" + Shortest(percent) +
-               " --keys=" + std::to_string(run.settings.keys) + " --seeds=1 --first-seed=" +
-               std::to_string(seed) + " --strategy=" + std::string(NameOf(run.settings.strategy)));
-  const nlohmann::json& last = document.at("tables").at("stages").back();
-  return {last.at("ns_per_key").get<double>(), last.at("bytes").get<uint64_t>()};
 }
 
 }  // namespace
@@ -165,7 +147,7 @@ Table MeasureStages(FigureRun* run) {
       run->Begin("stages, " + Shortest(percent) + " %, run " + std::to_string(seed + 1));
       double total = 0;
       uint64_t sent = 0;
-      for (Stage& stage : RunOnce(percent, run->settings.first_seed + seed, run)) {
+      for (Stage& stage : RunOnce(percent, seed + 1, run)) {
         total += stage.seconds;
         sent += stage.bytes;
         const std::pair<bool, std::string> name = {stage.is_client, stage.name};
@@ -197,46 +179,6 @@ Table MeasureStages(FigureRun* run) {
   return table;
 }
 
-Table CompareWith(const std::string& other_program, FigureRun* run) {
-  const std::string here = std::filesystem::read_symlink("/proc/self/exe");
-  Table table;
-  table.name = "beside";
-  table.title = "BESIDE ANOTHER BUILD";
-  table.explanation = "The same joins by " + other_program +
-                      " and by this program, by turns: " + std::to_string(run->settings.seeds) +
-                      " runs of each. CPU time of both sides together, ns for each key of one side "
-                      "(medians), and this one's share of the other's: median, least and most of "
-                      "the pairs; bytes on the wire likewise.";
-  table.columns = {kOverlap,
-                   {"other_ns_per_key", "other,", "ns", Kind::kFixed, 1},
-                   {"ns_per_key", "this,", "ns", Kind::kFixed, 1},
-                   {"ratio", "", "ratio", Kind::kFixed, 3},
-                   {"least_ratio", "", "least", Kind::kFixed, 3},
-                   {"most_ratio", "", "most", Kind::kFixed, 3},
-                   {"bytes_ratio", "bytes,", "ratio", Kind::kFixed, 4}};
-  for (const double percent : run->settings.overlap_percents) {
-    std::vector<double> theirs, ours, ratios, bytes;
-    for (uint64_t i = 0; i < run->settings.seeds; i++) {
-      run->Begin("beside, " + Shortest(percent) + " %, run " + std::to_string(i + 1));
-      const uint64_t seed = run->settings.first_seed + i;
-      const Total there = RunElsewhere(other_program, percent, seed, *run);
-      const Total own = RunElsewhere(here, percent, seed, *run);
-      theirs.push_back(there.ns_per_key);
-      ours.push_back(own.ns_per_key);
-      ratios.push_back(own.ns_per_key / there.ns_per_key);
-      bytes.push_back(static_cast<double>(own.bytes) / static_cast<double>(there.bytes));
-    }
-    table.rows.push_back({{"overlap_percent", percent},
-                          {"other_ns_per_key", MedianOf(theirs)},
-                          {"ns_per_key", MedianOf(ours)},
-                          {"ratio", MedianOf(ratios)},
-                          {"least_ratio", LeastOf(ratios)},
-                          {"most_ratio", MostOf(ratios)},
-                          {"bytes_ratio", MedianOf(bytes)}});
-  }
-  return table;
-}
-
 Table MeasureAllocations(FigureRun* run) {
   Table table;
   table.name = "allocations";
@@ -252,11 +194,11 @@ Table MeasureAllocations(FigureRun* run) {
   for (const double percent : run->settings.overlap_percents) {
     for (const uint64_t keys : {run->settings.keys / 4, run->settings.keys}) {
       run->Begin("allocations, " + Shortest(percent) + " %");
-      const uint64_t seed = run->settings.first_seed;
-      const KeySets sets = RandomKeySets(keys, keys, Alike(*run, keys, percent).common, seed);
+      constexpr uint64_t seed = 1;
+      const KeySets sets = RandomKeySets(keys, keys, Alike(keys, percent).common, seed);
       const Keys expected = sets.Common();
       const AllocationCounter counter;
-      const SessionOutcome outcome = RunSession(sets, expected, OneRange(*run, keys, seed));
+      const SessionOutcome outcome = RunSession(sets, expected, OneRange(keys, seed));
       const double peak = static_cast<double>(counter.PeakBytes());
       const size_t allocations = counter.Allocations();
       if (!outcome.error.empty()) run->Fail(Shortest(percent) + " %: " + outcome.error);

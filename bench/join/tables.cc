@@ -43,7 +43,7 @@ Table MeasureOverlaps(FigureRun* run) {
                   {"bloom_join_bits_per_key", "Bloom", "join", Kind::kSignificant, 3},
                   {"rateless_bits_per_key", "", "RIBLT", Kind::kSignificant, 3}}};
   for (const double percent : run->settings.overlap_percents) {
-    Circumstances circumstances = Alike(*run, keys, percent);
+    Circumstances circumstances = Alike(keys, percent);
     circumstances.session.keys_per_range = keys;
     nlohmann::json row = {{"overlap_percent", percent}, {"keys_per_side", keys}};
     const auto per_key = [keys](double bytes) { return 8 * bytes / static_cast<double>(keys); };
@@ -88,7 +88,7 @@ Table MeasureDifferences(FigureRun* run) {
                   {"rateless_bytes_per_difference", "", "RIBLT", Kind::kSignificant, 3},
                   {"rateless_round_trips", "round", "trips", Kind::kFixed, 0}}};
   for (uint64_t differences = 100; differences <= keys / 10; differences *= 10) {
-    Circumstances circumstances = Alike(*run, keys, 100);
+    Circumstances circumstances = Alike(keys, 100);
     circumstances.common = keys - differences / 2;
     circumstances.session.keys_per_range = keys;
     const Runs runs = MeasureRuns(circumstances, run);
@@ -130,7 +130,7 @@ Table MeasureUnevenSides(FigureRun* run) {
   if (run->settings.full) shapes.push_back({20'000'000, 100'000, .5});
   for (const Shape& shape : shapes) {
     const auto per_key = [&](double bytes) { return 8 * bytes / static_cast<double>(shape.few); };
-    Circumstances circumstances = Alike(*run, shape.few, 100 * shape.matching);
+    Circumstances circumstances = Alike(shape.few, 100 * shape.matching);
     const KeySets sets = RandomKeySets(shape.few, shape.many, circumstances.common, 1);
     const double shipped = per_key(static_cast<double>(ShippedBytes(sets.client)));
     const double bloom_join = per_key(static_cast<double>(BloomJoinBytes(sets)));
@@ -171,7 +171,7 @@ Table MeasureSizes(FigureRun* run) {
   if (!run->settings.quick) sizes.push_back(1'000'000);
   if (run->settings.full) sizes.insert(sizes.end(), {5'000'000, 20'000'000});
   for (const uint64_t keys : sizes) {
-    const Runs runs = MeasureRuns(Alike(*run, keys, 50), run);
+    const Runs runs = MeasureRuns(Alike(keys, 50), run);
     const auto each = static_cast<double>(keys);
     table.rows.push_back({{"keys_per_side", keys},
                           {"median_bytes", runs.median_bytes},
@@ -204,7 +204,7 @@ Table MeasureThreads(FigureRun* run) {
                   {"two_to_one", "2 : 1", "", Kind::kSignificant, 2},
                   {"three_to_one", "3 : 1", "", Kind::kSignificant, 2}}};
   for (const double percent : {0., 50., 90., 98.}) {
-    Circumstances circumstances = Alike(*run, keys, percent);
+    Circumstances circumstances = Alike(keys, percent);
     circumstances.session.keys_per_range = keys / kRanges;
     std::vector<double> ns;
     double cpu_ns = 0;
@@ -248,7 +248,7 @@ Table MeasureLink(FigureRun* run) {
                   {"shipped_bytes", "shipping,", "bytes", Kind::kFixed, 0},
                   {"times_faster", "times", "faster", Kind::kSignificant, 3}}};
   for (const double percent : {0., 50., 98., 99.9}) {
-    Circumstances circumstances = Alike(*run, keys, percent);
+    Circumstances circumstances = Alike(keys, percent);
     circumstances.session.link = link;
     const Runs runs = MeasureRuns(circumstances, run);
     const KeySets sets = RandomKeySets(keys, keys, circumstances.common, 1);

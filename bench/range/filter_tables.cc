@@ -13,7 +13,6 @@
 
 #include "bench/clock.h"
 #include "bench/range/figures.h"
-#include "bench/range/workload.h"
 #include "lib/range/reader.h"
 
 namespace rocksieve::bench {

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "bench/range/figures.h"
-#include "bench/range/measured_tree.h"
-#include "bench/range/workload.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

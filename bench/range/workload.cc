@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/range/workload.h"
+#include "bench/range/figures.h"
 
 #include <algorithm>
 #include <random>

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "bench/experiments/statistics.h"
-#include "bench/experiments/verdict.h"
 
 namespace rocksieve::experiments {
 namespace {
