@@ -14,13 +14,11 @@ constexpr size_t kLongestSequence = 6;
 constexpr uint64_t kModelSalt = 12345;
 constexpr uint64_t kModelMemoryBytes = 1 << 20;
 
-std::string Drained(Session* session) {
-  std::string last;
+void Drain(Session* session) {
   for (;;) {
     const absl::StatusOr<std::string> message = session->Next();
     EXPECT_TRUE(message.ok()) << message.status();
-    if (!message.ok() || message->empty()) return last;
-    last = *message;
+    if (!message.ok() || message->empty()) return;
   }
 }
 
@@ -147,42 +145,24 @@ std::vector<Action> ServerActions() {
   };
 }
 
-// All sequences of so many messages, as far as the side accepts them.
-class Walks {
- public:
-  explicit Walks(size_t actions) : actions_(actions) {}
-  virtual ~Walks() = default;
-  void Walk() {
-    for (size_t next = 0; next < actions_ && !testing::Test::HasFailure(); next++) {
-      sequence_.push_back(next);
-      runs_++;
-      if (Run(sequence_) && sequence_.size() < kLongestSequence) Walk();
-      sequence_.pop_back();
-    }
+// Runs all sequences of so many messages, as far as the side accepts the last one: how many.
+uint64_t Walk(size_t actions, const std::function<bool(const std::vector<size_t>&)>& run,
+              std::vector<size_t> sequence = {}) {
+  uint64_t runs = 0;
+  sequence.push_back(0);
+  for (size_t& last = sequence.back(); last < actions && !testing::Test::HasFailure(); last++) {
+    runs++;
+    if (run(sequence) && sequence.size() < kLongestSequence) runs += Walk(actions, run, sequence);
   }
-  uint64_t runs() const { return runs_; }
+  return runs;
+}
 
- private:
-  // Whether the last message was accepted.
-  virtual bool Run(const std::vector<size_t>& sequence) = 0;
-
-  const size_t actions_;
-  std::vector<size_t> sequence_;
-  uint64_t runs_ = 0;
-};
-
-class ServerWalk final : public Walks {
- public:
-  ServerWalk() : Walks(ServerActions().size()) {}
-
- private:
-  std::string Names(const std::vector<size_t>& sequence) const {
+TEST(StateModel, ServerTakesWhatItsTableAllows) {
+  const std::vector<Action> actions = ServerActions();
+  const auto run = [&actions](const std::vector<size_t>& sequence) {
     std::string names;
-    for (const size_t action : sequence) names += std::string(actions_[action].name) + "; ";
-    return names;
-  }
-
-  bool Run(const std::vector<size_t>& sequence) override {
+    for (const size_t action : sequence) names += std::string(actions[action].name) + "; ";
+    SCOPED_TRACE(names);
     MemorySource source(kTheirs);
     MemoryAccount memory(kModelMemoryBytes);
     bool accepted = true;
@@ -198,30 +178,23 @@ class ServerWalk final : public Walks {
       hello.strategy = Strategy::kList;
       EXPECT_TRUE(side.Receive(Encode(hello)).ok());
       for (const size_t index : sequence) {
-        const Action& action = actions_[index];
+        const Action& action = actions[index];
         const bool expected = action.expected(&model);
         if (action.message.empty()) {
-          Drained(&side);
+          Drain(&side);
           continue;
         }
         const absl::Status status = side.Receive(action.message);
         accepted = status.ok();
-        EXPECT_EQ(accepted, expected) << Names(sequence) << status;
-        EXPECT_TRUE(accepted || absl::IsInvalidArgument(status)) << Names(sequence) << status;
+        EXPECT_EQ(accepted, expected) << status;
+        EXPECT_TRUE(accepted || absl::IsInvalidArgument(status)) << status;
       }
-      if (accepted) Drained(&side);
+      if (accepted) Drain(&side);
     }
-    EXPECT_EQ(memory.used_bytes(), 0) << Names(sequence);
+    EXPECT_EQ(memory.used_bytes(), 0);
     return accepted;
-  }
-
-  const std::vector<Action> actions_ = ServerActions();
-};
-
-TEST(StateModel, ServerTakesWhatItsTableAllows) {
-  ServerWalk walk;
-  walk.Walk();
-  EXPECT_GT(walk.runs(), 50'000);
+  };
+  EXPECT_GT(Walk(actions.size(), run), 50'000);
 }
 
 // --------------------------------------------------------------------------------- Client
@@ -253,66 +226,45 @@ std::vector<std::string> AnswersOf(Operation operation, uint64_t keys_per_range)
   return answers;
 }
 
-class ClientWalk final : public Walks {
- public:
-  ClientWalk(Operation operation, uint64_t keys_per_range, std::vector<std::string> answers)
-      : Walks(answers.size()),
-        operation_(operation),
-        keys_per_range_(keys_per_range),
-        answers_(std::move(answers)),
-        expected_(Expected(operation, kOurs, kTheirs)) {}
-
-  uint64_t joins_done() const { return joins_done_; }
-
- private:
-  bool Run(const std::vector<size_t>& sequence) override {
-    MemorySource source(kOurs);
-    Collector collector;
-    MemoryAccount memory(kModelMemoryBytes);
-    absl::Status status;
-    {
-      ClientSessionOptions options;
-      options.operation = operation_;
-      options.salt = kModelSalt;
-      options.keys_per_range = keys_per_range_;
-      options.planner.strategy = Strategy::kList;
-      options.memory = &memory;
-      ClientSession side(&source, &collector, options);
-      Drained(&side);
-      for (const size_t answer : sequence) {
-        status = side.Receive(answers_[answer]);
-        if (!status.ok()) break;
-        Drained(&side);
-      }
-      joins_done_ += status.ok() && side.done();
-      if (status.ok() && side.done()) {
-        EXPECT_EQ(collector.sorted(), expected_);
-      }
-    }
-    // No order of messages makes it commit a row that does not belong to the result.
-    for (const auto& row : collector.result()) {
-      EXPECT_TRUE(std::binary_search(expected_.begin(), expected_.end(), row));
-    }
-    EXPECT_EQ(memory.used_bytes(), 0);
-    return status.ok();
-  }
-
-  const Operation operation_;
-  const uint64_t keys_per_range_;
-  const std::vector<std::string> answers_;
-  const Result expected_;
-  uint64_t joins_done_ = 0;
-};
-
 TEST(StateModel, ClientGivesNoWrongRowInAnyOrder) {
   uint64_t done = 0;
   for (const Operation operation :
        {Operation::kIntersection, Operation::kDifference, Operation::kSymmetric}) {
     for (const uint64_t keys_per_range : {2, 10}) {
-      ClientWalk walk(operation, keys_per_range, AnswersOf(operation, keys_per_range));
-      walk.Walk();
-      EXPECT_GT(walk.runs(), 20);
-      done += walk.joins_done();
+      const std::vector<std::string> answers = AnswersOf(operation, keys_per_range);
+      const Result expected = Expected(operation, kOurs, kTheirs);
+      const auto run = [&](const std::vector<size_t>& sequence) {
+        MemorySource source(kOurs);
+        Collector collector;
+        MemoryAccount memory(kModelMemoryBytes);
+        absl::Status status;
+        {
+          ClientSessionOptions options;
+          options.operation = operation;
+          options.salt = kModelSalt;
+          options.keys_per_range = keys_per_range;
+          options.planner.strategy = Strategy::kList;
+          options.memory = &memory;
+          ClientSession side(&source, &collector, options);
+          Drain(&side);
+          for (const size_t answer : sequence) {
+            status = side.Receive(answers[answer]);
+            if (!status.ok()) break;
+            Drain(&side);
+          }
+          if (status.ok() && side.done()) {
+            done++;
+            EXPECT_EQ(collector.sorted(), expected);
+          }
+        }
+        // No order of messages makes it commit a row that does not belong to the result.
+        for (const auto& row : collector.result()) {
+          EXPECT_TRUE(std::binary_search(expected.begin(), expected.end(), row));
+        }
+        EXPECT_EQ(memory.used_bytes(), 0);
+        return status.ok();
+      };
+      EXPECT_GT(Walk(answers.size(), run), 20);
     }
   }
   EXPECT_GT(done, 0);  // the honest order among them
