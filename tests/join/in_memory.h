@@ -4,11 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,27 +82,21 @@ using Tamper = std::function<bool(uint64_t number, bool to_client, std::string* 
 class ReadyBell {
  public:
   explicit ReadyBell(Session* session) : session_(session) {
-    session->WhenReady([this] { Ring(); });
+    session->WhenReady([this] {
+      rung_.test_and_set();
+      rung_.notify_all();
+    });
   }
   ~ReadyBell() { session_->WhenReady(nullptr); }
 
   void Wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return rung_; });
-    rung_ = false;
+    rung_.wait(false);
+    rung_.clear();
   }
 
  private:
-  void Ring() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    rung_ = true;
-    changed_.notify_all();
-  }
-
   Session* const session_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool rung_ = false;
+  std::atomic_flag rung_;
 };
 
 inline Piped RunPipe(Session* client, Session* server, const Tamper& tamper = nullptr) {
