@@ -10,5 +10,4 @@
 set(rocksieve_test_environment ENVIRONMENT "TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
 suppressions='${PROJECT_SOURCE_DIR}/tests/thread_sanitizer/suppressions.txt'")
 set(rocksieve_abseil_locks abseil_locks)
-add_library(abseil_locks OBJECT ${PROJECT_SOURCE_DIR}/tests/thread_sanitizer/abseil_locks.cc
-                                ${PROJECT_SOURCE_DIR}/tests/thread_sanitizer/grpc_queues.cc)
+add_library(abseil_locks OBJECT ${PROJECT_SOURCE_DIR}/tests/thread_sanitizer/libraries.cc)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the thread sanitizer of Abseil's locks, by which gRPC orders its threads. The
-// distribution's Abseil is not built for the sanitizer, which then takes everything that one thread
-// hands to another by gRPC for a race. What is defined here comes before the library's, whoever
-// calls it, and asks the library to do the work.
+// Tells the thread sanitizer how gRPC orders its threads: by Abseil's locks, and by its own queues
+// (what a thread wrote before it began an operation is there for the thread that takes its completion
+// off a queue). The distribution's libraries are not built for the sanitizer, which then takes
+// everything that one thread hands to another for a race. What is defined here comes before the
+// libraries', whoever calls it, and asks the library to do the work.
 #include <dlfcn.h>
 #include <sanitizer/tsan_interface.h>
 
@@ -13,6 +14,7 @@
 
 #include <absl/base/options.h>
 #include <absl/synchronization/mutex.h>
+#include <grpc/grpc.h>
 
 #define VISIBLE __attribute__((visibility("default")))
 #define TEXT_OF(name) #name
@@ -44,6 +46,17 @@ Function* Library(std::string_view pattern) {
     std::abort();
   }
   return reinterpret_cast<Function*>(found);
+}
+
+// The library's function of the same name and type.
+template <typename Function>
+Function* Library(Function*, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+grpc_event Taken(const grpc_event& event) {
+  if (event.type == GRPC_OP_COMPLETE) __tsan_acquire(event.tag);
+  return event;
 }
 
 }  // namespace
@@ -98,3 +111,26 @@ VISIBLE bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
 
 ABSL_NAMESPACE_END
 }  // namespace absl
+
+extern "C" {
+
+VISIBLE grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* ops, size_t count,
+                                              void* tag, void* reserved) {
+  static auto* const library = Library(&grpc_call_start_batch, "grpc_call_start_batch");
+  __tsan_release(tag);
+  return library(call, ops, count, tag, reserved);
+}
+
+VISIBLE grpc_event grpc_completion_queue_next(grpc_completion_queue* queue, gpr_timespec deadline,
+                                              void* reserved) {
+  static auto* const library = Library(&grpc_completion_queue_next, "grpc_completion_queue_next");
+  return Taken(library(queue, deadline, reserved));
+}
+
+VISIBLE grpc_event grpc_completion_queue_pluck(grpc_completion_queue* queue, void* tag,
+                                               gpr_timespec deadline, void* reserved) {
+  static auto* const library = Library(&grpc_completion_queue_pluck, "grpc_completion_queue_pluck");
+  return Taken(library(queue, tag, deadline, reserved));
+}
+
+}  // extern "C"
