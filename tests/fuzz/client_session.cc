@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole session with a hostile server: an honest one on a second set of rows, whose messages are
-// lost, repeated, reordered, changed and joined by others on their way (hostile_wire.h).
+// lost, repeated, reordered, changed and joined by others on their way.
 //
 // Oracle. What docs/protocol.md proves, and no more; let A be this side's keys, B the other's, M
 // what this side takes for matched. Mutations cannot make a sum of keys, but for that of none and
@@ -30,9 +30,8 @@
 
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/rows/source.h"
-#include "tests/fuzz/hostile_wire.h"
-#include "tests/fuzz/memory_watch.h"
 #include "tests/fuzz/session_case.h"
+#include "tests/fuzz/target.h"
 
 namespace rocksieve::fuzz {
 namespace {
@@ -293,9 +292,9 @@ void CheckResult(const SessionCase& session, const Record& record, const Outcome
 }  // namespace
 }  // namespace rocksieve::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(client_session) {
   using namespace rocksieve::fuzz;
-  Choices choices(data, size);
+  Choices choices(input);
   SessionCase session(&choices);
   rocksieve::join::MemoryAccount account(kAccountBytes);
   session.client.memory = &account;
@@ -306,5 +305,4 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     outcome = Run(&choices, session, &record);
   }
   CheckResult(session, record, outcome);
-  return 0;
 }

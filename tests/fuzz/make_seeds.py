@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the first inputs of each target into tests/fuzz/corpus: from the golden files, from the examples
 of docs/protocol.md and from the encoders in tests/python. What libFuzzer added to a corpus
-(`./run fuzz --minimize`) and what was found stays where it is.
+(`./run fuzz --minimize`) and what was found stays where it is. A corpus, tests/fuzz/corpus/TARGET, has
+an input in each line, "NAME HEX".
 
     tests/fuzz/make_seeds.py [ROCKSIEVE]
+    tests/fuzz/make_seeds.py unpack TARGET DIRECTORY   writes each input of a corpus into a file NAME
+    tests/fuzz/make_seeds.py add TARGET DIRECTORY      takes over the files whose bytes are not there yet,
+                                                     each named by them
 
 ROCKSIEVE, the command (build/bin/rocksieve), makes the databases of which table files, OPTIONS and
 LOG are inputs; without it, those inputs stay as they are.
@@ -22,19 +26,45 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/python"))
 
-import corpus  # noqa: E402
 import sketch_format as f  # noqa: E402
 from golden_files import FAMILIES, read_golden  # noqa: E402
 from table_format import read_table  # noqa: E402
 
+CORPUS = ROOT / "tests/fuzz/corpus"
 MOST_BYTES = 6000  # of one input: larger ones take long and find no more
+
+
+def read(target):
+    """Inputs by their names."""
+    path = CORPUS / target
+    lines = path.read_text(encoding="ascii").splitlines() if path.exists() else []
+    return {name: bytes.fromhex(data) for name, _, data in (line.partition(" ") for line in lines)}
+
+
+def write_corpus(target, inputs):
+    CORPUS.mkdir(exist_ok=True)
+    text = "".join(f"{name} {data.hex()}\n" for name, data in sorted(inputs.items()))
+    (CORPUS / target).write_text(text, encoding="ascii")
+
+
+def unpack(target, directory):
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, data in read(target).items():
+        (directory / name).write_bytes(data)
+
+
+def add(target, directory):
+    inputs = read(target)
+    for path in directory.iterdir():
+        data = path.read_bytes()
+        if data not in inputs.values():
+            inputs[hashlib.sha1(data).hexdigest()] = data
+    write_corpus(target, inputs)
 
 
 def write(target, name, data):
     if len(data) <= MOST_BYTES:
-        inputs = corpus.read(target)
-        inputs[f"seed-{name}"] = data
-        corpus.write(target, inputs)
+        write_corpus(target, read(target) | {f"seed-{name}": data})
 
 
 def golden_blocks():
@@ -292,6 +322,9 @@ def join_documents(command):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] in (["unpack"], ["add"]):
+        {"unpack": unpack, "add": add}[sys.argv[1]](sys.argv[2], pathlib.Path(sys.argv[3]))
+        sys.exit()
     if len(sys.argv) > 1:
         databases(sys.argv[1])
         join_documents(sys.argv[1])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole session with a hostile client: an honest one on a second set of rows, whose messages are
-// lost, repeated, reordered, changed and joined by others on their way (hostile_wire.h).
+// lost, repeated, reordered, changed and joined by others on their way.
 //
 // Oracle. Whatever arrives, what the server says is true of its rows:
 //   1. Facts have the sum of just its keys in the range that was opened, up to the next key if that
@@ -20,9 +20,8 @@
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/value_comparison.h"
 #include "lib/join/rows/row_batch.h"
-#include "tests/fuzz/hostile_wire.h"
-#include "tests/fuzz/memory_watch.h"
 #include "tests/fuzz/session_case.h"
+#include "tests/fuzz/target.h"
 #include "tests/join/in_memory.h"
 
 namespace rocksieve::fuzz {
@@ -208,13 +207,12 @@ void Run(Choices* choices, const SessionCase& session) {
 }  // namespace
 }  // namespace rocksieve::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(server_session) {
   using namespace rocksieve::fuzz;
-  Choices choices(data, size);
+  Choices choices(input);
   SessionCase session(&choices);
   rocksieve::join::MemoryAccount account(kAccountBytes);
   session.server.memory = &account;
   const MemoryWatch watch(kAccountBytes + kSlackBytes);
   Run(&choices, session);
-  return 0;
 }

@@ -10,8 +10,6 @@
 #include <optional>
 #include <vector>
 
-#include "tests/fuzz/memory_watch.h"
-#include "tests/fuzz/target.h"
 #include "lib/hash/mix.h"
 #include "lib/sketch/difference_estimator.h"
 #include "lib/sketch/kmv.h"
@@ -20,6 +18,7 @@
 #include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/rateless_iblt.h"
 #include "lib/sketch/set_sum.h"
+#include "tests/fuzz/target.h"
 
 namespace rocksieve {
 namespace {
@@ -176,27 +175,11 @@ void ReceiveEstimator(Choices* choices) {
 }  // namespace
 }  // namespace rocksieve
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(sketches) {
   using namespace rocksieve;
-  fuzz::Choices choices(data, size);
-  switch (choices.UpTo(5)) {
-    case 0:
-      ReceivePinSketch(&choices);
-      break;
-    case 1:
-      AnswerPinSketch(&choices);
-      break;
-    case 2:
-      ReceiveSymbols(&choices);
-      break;
-    case 3:
-      ReceiveKmv(&choices);
-      break;
-    case 5:
-      ReceivePositions(&choices);
-      break;
-    default:
-      ReceiveEstimator(&choices);
-  }
-  return 0;
+  fuzz::Choices choices(input);
+  static constexpr void (*kReaders[])(fuzz::Choices*) = {
+      ReceivePinSketch, AnswerPinSketch,  ReceiveSymbols,
+      ReceiveKmv,       ReceiveEstimator, ReceivePositions};
+  kReaders[choices.UpTo(5)](&choices);
 }

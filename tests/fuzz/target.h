@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fuzz targets share: how a finding is told, and how the bytes of an input become choices.
 //
-// A target is a file with one function, LLVMFuzzerTestOneInput: libFuzzer calls it (`./run fuzz`),
-// or driver.cc (`./run test`). It returns 0 whatever the bytes are; a finding is an abort, a report
-// of a sanitizer, too much memory or too much time. Each call stands alone, so that an input is all
-// that it takes to repeat a finding.
+// A target is a function, FUZZ_TARGET(NAME), in the program fuzz_NAME with all others of its
+// libraries: libFuzzer calls it (`./run fuzz`), or driver.cc (`./run test`). It returns whatever the
+// bytes are; a finding is an abort, a report of a sanitizer, too much memory or too much time. Each
+// call stands alone, so that an input is all that it takes to repeat a finding.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,28 @@
 #include <string>
 #include <string_view>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ROCKSIEVE_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ROCKSIEVE_ADDRESS_SANITIZER 1
+#endif
+#endif
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace rocksieve::fuzz {
+
+struct Target {
+  Target(std::string_view name, void (*run)(std::string_view input));
+};
+
+// Is followed by the function's body, to which `input` is in a heap block of just its size.
+#define FUZZ_TARGET(name)                                                 \
+  static void Run_##name(std::string_view input);                         \
+  static const rocksieve::fuzz::Target kTarget_##name(#name, Run_##name); \
+  static void Run_##name(std::string_view input)
 
 [[noreturn]] inline void Fail(const char* file, int line, const char* what) {
   std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
@@ -52,7 +71,6 @@ class ExactCopy {
 // Choices from the front of an input; at its end all of them are 0, so that each input is one.
 class Choices {
  public:
-  Choices(const uint8_t* data, size_t size) : rest_(reinterpret_cast<const char*>(data), size) {}
   explicit Choices(std::string_view bytes) : rest_(bytes) {}
 
   uint8_t Byte() {
@@ -86,6 +104,21 @@ class Choices {
 
  private:
   std::string_view rest_;
+};
+
+// Heap memory as the allocator has it, held to a limit in each allocation, so that the stack of the
+// one that broke it is in the report. Sees what malloc and operator new give, whoever calls them,
+// where the address sanitizer is there to tell; else nothing.
+class MemoryWatch {
+ public:
+  // From here on, at most so many bytes more than now. One at a time.
+  explicit MemoryWatch(size_t most_more_bytes);
+  ~MemoryWatch();
+  MemoryWatch(const MemoryWatch&) = delete;
+  MemoryWatch& operator=(const MemoryWatch&) = delete;
+
+  // The caller's own bytes do not count.
+  static void Forgive(size_t bytes);
 };
 
 }  // namespace rocksieve::fuzz

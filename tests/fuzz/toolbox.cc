@@ -17,8 +17,8 @@
 #include <rocksieve/estimate/top_k.h>
 #include <rocksieve/routing/filter_tree.h>
 
-#include "tests/fuzz/target.h"
 #include "lib/toolbox/envelope.h"
+#include "tests/fuzz/target.h"
 
 namespace rocksieve {
 namespace {
@@ -122,48 +122,23 @@ void Read(EnvelopeType type, bool envelope, std::string_view bytes) {
 }  // namespace
 }  // namespace rocksieve
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(toolbox) {
   using namespace rocksieve;
-  fuzz::Choices choices(data, size);
+  fuzz::Choices choices(input);
   const auto type = static_cast<EnvelopeType>(choices.Byte());
-  const bool envelope = choices.Flag();
+  const bool right = choices.Flag();
   const std::string_view bytes = choices.Rest();
-  const auto read = [&]<typename T>(T*) { Read<T>(type, envelope, bytes); };
-  switch (type) {
-    case EnvelopeType::kBloom:
-    case EnvelopeType::kPartitionedBloom:
-      read(static_cast<BloomFilter*>(nullptr));
-      break;
-    case EnvelopeType::kScalableBloom:
-      read(static_cast<ScalableBloomFilter*>(nullptr));
-      break;
-    case EnvelopeType::kCountingBloom:
-      read(static_cast<CountingBloomFilter*>(nullptr));
-      break;
-    case EnvelopeType::kCuckoo:
-      read(static_cast<CuckooFilter*>(nullptr));
-      break;
-    case EnvelopeType::kCountMin:
-      read(static_cast<CountMinSketch*>(nullptr));
-      break;
-    case EnvelopeType::kTopK:
-      read(static_cast<TopK*>(nullptr));
-      break;
-    case EnvelopeType::kHyperLogLog:
-      read(static_cast<HyperLogLog*>(nullptr));
-      break;
-    case EnvelopeType::kKMinimumValues:
-      read(static_cast<KMinimumValues*>(nullptr));
-      break;
-    case EnvelopeType::kMinHash:
-      read(static_cast<MinHash*>(nullptr));
-      break;
-    case EnvelopeType::kLshIndex:
-      read(static_cast<LshIndex*>(nullptr));
-      break;
-    case EnvelopeType::kFilterTree:
-      read(static_cast<FilterTreeNode*>(nullptr));
-      break;
-  }
-  return 0;
+  using Type = EnvelopeType;
+  if (type == Type::kBloom) Read<BloomFilter>(type, right, bytes);
+  if (type == Type::kPartitionedBloom) Read<BloomFilter>(type, right, bytes);
+  if (type == Type::kScalableBloom) Read<ScalableBloomFilter>(type, right, bytes);
+  if (type == Type::kCountingBloom) Read<CountingBloomFilter>(type, right, bytes);
+  if (type == Type::kCuckoo) Read<CuckooFilter>(type, right, bytes);
+  if (type == Type::kCountMin) Read<CountMinSketch>(type, right, bytes);
+  if (type == Type::kTopK) Read<TopK>(type, right, bytes);
+  if (type == Type::kHyperLogLog) Read<HyperLogLog>(type, right, bytes);
+  if (type == Type::kKMinimumValues) Read<KMinimumValues>(type, right, bytes);
+  if (type == Type::kMinHash) Read<MinHash>(type, right, bytes);
+  if (type == Type::kLshIndex) Read<LshIndex>(type, right, bytes);
+  if (type == Type::kFilterTree) Read<FilterTreeNode>(type, right, bytes);
 }

@@ -6,7 +6,7 @@
 fuzz_target() {
   local target=$1 seconds=$2 crashes=build/fuzz/crashes log=build/fuzz/$1.log
   mkdir -p "build/fuzz/corpus/$target" "$crashes"
-  tests/fuzz/corpus.py unpack "$target" "build/fuzz/corpus/$target"
+  tests/fuzz/make_seeds.py unpack "$target" "build/fuzz/corpus/$target"
   local words=build/fuzz/$target.words dictionary=()
   awk -v target="$target" '/^# /{on = index($0 " ", " " target " ")} on && !/^#/' \
     tests/fuzz/dictionary >"$words"
@@ -66,11 +66,11 @@ fuzz_verb() {
   if [ -n "$minimize" ]; then
     for target in "${targets[@]}"; do
       rm -rf "build/fuzz/minimized/$target"
-      tests/fuzz/corpus.py unpack "$target" "build/fuzz/minimized/$target"
+      tests/fuzz/make_seeds.py unpack "$target" "build/fuzz/minimized/$target"
       "build/fuzz/bin/fuzz_$target" -merge=1 -timeout=20 -rss_limit_mb=2048 \
         "build/fuzz/minimized/$target" "build/fuzz/corpus/$target" \
         >"build/fuzz/$target.merge.log" 2>&1
-      tests/fuzz/corpus.py add "$target" "build/fuzz/minimized/$target"
+      tests/fuzz/make_seeds.py add "$target" "build/fuzz/minimized/$target"
     done
   fi
   return $failed

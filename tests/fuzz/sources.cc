@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+// What a join reads of a database: RocksDB's filters, and its table files.
+#include <cmath>
+
+#include "plugin/join/sst_filters.h"
+#include "plugin/tables/decoded_filter.h"
+#include "tests/fuzz/target.h"
+#include "tests/fuzz/tree_walk_case.h"
+
 // A filter block of RocksDB's own, from an SST file or from the other side of a join, under any
 // stored name. The first byte chooses the name.
 //
 // Oracle: it can be described and asked; what the join reads of it answers the same.
-#include <cmath>
-
-#include "tests/fuzz/target.h"
-#include "plugin/join/sst_filters.h"
-#include "plugin/tables/decoded_filter.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+FUZZ_TARGET(builtin_filter) {
   using namespace rocksieve;
-  fuzz::Choices choices(data, size);
+  fuzz::Choices choices(input);
   static constexpr std::string_view kNames[] = {kBuiltinStoredName, kOwnStoredName, "another"};
   const std::string_view name = kNames[choices.UpTo(2)];
   const uint64_t keys = choices.Number();
@@ -30,5 +32,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       FUZZ_CHECK(joined->MayContain(key) == may_contain);
     }
   }
-  return 0;
+}
+
+// A history of a database, as scans of a join see it that walk through its table files.
+//
+// Oracle: RocksDB's iterator has the same rows and errors, whatever the bounds.
+FUZZ_TARGET(tree_walk) {
+  using namespace rocksieve::fuzz;
+  TreeWalkCase history(input);
+  const std::string difference = history.Run();
+  if (!difference.empty()) std::fprintf(stderr, "%s\n", difference.c_str());
+  FUZZ_CHECK(difference.empty());
 }

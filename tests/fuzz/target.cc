@@ -1,18 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/memory_watch.h"
+#include "tests/fuzz/target.h"
 
 #include <atomic>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <map>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define ROCKSIEVE_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ROCKSIEVE_ADDRESS_SANITIZER 1
-#endif
-#endif
+namespace rocksieve::fuzz {
+namespace {
+
+using Run = void (*)(std::string_view input);
+
+std::map<std::string_view, Run>& Targets() {
+  static auto& targets = *new std::map<std::string_view, Run>();
+  return targets;
+}
+
+Run target = nullptr;
+
+}  // namespace
+
+Target::Target(std::string_view name, Run run) { Targets()[name] = run; }
+
+}  // namespace rocksieve::fuzz
+
+// The target is that of the program's name, fuzz_NAME.
+extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+  using namespace rocksieve::fuzz;
+  const std::string_view program = **argv;
+  const size_t at = program.rfind("fuzz_");
+  const std::string_view name = at == program.npos ? program : program.substr(at + 5);
+  target = Targets()[name];
+  if (target != nullptr) return 0;
+  std::fprintf(stderr, "fuzz: there is no target %s\n", std::string(name).c_str());
+  std::exit(2);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  rocksieve::fuzz::target({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
 
 #ifdef ROCKSIEVE_ADDRESS_SANITIZER
 // From sanitizer/allocator_interface.h, which GCC's package does not have.
