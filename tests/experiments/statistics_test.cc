@@ -31,23 +31,6 @@ TEST(Confidence, OfFourKnownSamples) {
   EXPECT_EQ(MeanOf({7}).half_width, 0);
 }
 
-// 19 of 20 intervals hold the true mean.
-TEST(Confidence, IntervalsHoldTheMeanAsOftenAsTheySay) {
-  constexpr int kTrials = 4000;
-  constexpr uint64_t kSeed = 7;
-  std::mt19937_64 random(kSeed);
-  std::normal_distribution<double> normal(3, 2);
-  int held = 0;
-  for (int trial = 0; trial < kTrials; trial++) {
-    std::vector<double> samples(10);
-    for (double& sample : samples) sample = normal(random);
-    const Mean mean = MeanOf(samples);
-    held += std::abs(mean.value - 3) <= mean.half_width;
-  }
-  const double deviation = std::sqrt(kTrials * 0.95 * 0.05);
-  EXPECT_NEAR(held, 0.95 * kTrials, 5 * deviation) << "seed " << kSeed;
-}
-
 TEST(ChiSquare, ScoresAreThoseOfTheTables) {
   // The 95 % and the 99.9 % quantile of chi-square with 30 degrees of freedom, as two cells that
   // differ by so much: 2 d^2 / e = chi-square.
@@ -91,43 +74,6 @@ TEST(Quality, GoodSchemesPassAndBadOnesFail) {
   }
   EXPECT_GE(good, 6);
   EXPECT_GE(bad, 2);
-}
-
-// Each test by a hash that only it can tell: all values alike, in the same order, or in opposite
-// corners.
-TEST(Quality, EachTestFindsItsFault) {
-  std::vector<std::string> keys;
-  for (int i = 0; i < 30'000; i++) keys.push_back(std::to_string(i));
-  const auto scheme = [](auto place) {
-    return Scheme{"", Expectation::kFail, {{"x", 64}, {"y", 64}}, place};
-  };
-  const auto hash = [](std::string_view key) {
-    std::mt19937_64 random(std::stoull(std::string(key)));
-    return random();
-  };
-  const Verdict skewed = Judge(scheme([&](std::string_view key, uint64_t* values) {
-                                 const uint64_t h = hash(key);
-                                 values[0] = (h & 63) * (h >> 6 & 63) / 63;
-                                 values[1] = h >> 12 & 63;
-                               }),
-                               keys);
-  EXPECT_FALSE(skewed.Uniform());
-  const Verdict alike = Judge(scheme([&](std::string_view key, uint64_t* values) {
-                                values[0] = values[1] = hash(key) & 63;
-                              }),
-                              keys);
-  EXPECT_TRUE(alike.Uniform());
-  EXPECT_GT(alike.correlation.score, kMostScore);
-  // y = 2 x in one half and 2 (63 - x) in the other: not correlated, and yet dependent.
-  const Verdict folded = Judge(scheme([&](std::string_view key, uint64_t* values) {
-                                 const uint64_t h = hash(key), x = h & 63;
-                                 values[0] = x;
-                                 values[1] = (x < 32 ? 2 * x : 2 * (63 - x)) + (h >> 6 & 1);
-                               }),
-                               keys);
-  EXPECT_TRUE(folded.Uniform());
-  EXPECT_LE(std::abs(folded.correlation.score), kMostScore);
-  EXPECT_FALSE(folded.Independent());
 }
 
 }  // namespace

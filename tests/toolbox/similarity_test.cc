@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shingles and MinHash: what is stated of their errors, beside what they do.
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -123,12 +122,6 @@ TEST(MinHash, UnbiasedWithTheStatedErrors) {
       const double variance =
           one_permutation ? binomial / used * (n - used) / (n - 1) : binomial / kSize;
       const double densified = variance + (kSize - used) / (kSize * kSize) * (binomial - variance);
-      std::printf(
-          "%-15s %3d keys, J %.2f: bias %+.4f, error %.4f, stated %.4f, theory %.4f; equal "
-          "places: bias %+.4f, error %.4f, theory %.4f\n",
-          one_permutation ? "one permutation" : "independent", static_cast<int>(either), jaccard,
-          sum / kSets, error, states, std::sqrt(variance), places / kSets,
-          std::sqrt(places_squares / kSets), std::sqrt(densified));
       EXPECT_LE(std::abs(sum / kSets), 5 * error / std::sqrt(kSets));
       EXPECT_LE(std::abs(places / kSets), 5 * std::sqrt(places_squares / kSets / kSets));
       // 5 sigma of a measured spread are 9 %; places that differ in number add some more.
@@ -197,45 +190,11 @@ TEST(MinHash, MergesAndRefuses) {
   EXPECT_THROW(MinHash(SignatureOptions(8, MinHashMethod{3})), std::invalid_argument);
 }
 
-// Real texts, several of which are versions of each other.
-TEST(MinHash, LicencesAreAsSimilarAsTheirShinglesAre) {
-  std::map<std::string, std::set<std::string>> shingles;
-  std::map<std::string, MinHash> signatures;
-  const MinHashOptions options = SignatureOptions(256, MinHashMethod::kOnePermutation);
-  for (const char* name :
-       {"GPL-1", "GPL-2", "GPL-3", "LGPL-2", "LGPL-2.1", "GFDL-1.2", "GFDL-1.3"}) {
-    const std::string text = Licence(name);
-    MinHash& signature = signatures.emplace(name, options).first->second;
-    VisitWordShingles(text, 3, [&, &all = shingles[name]](std::string_view shingle) {
-      all.emplace(shingle);
-      signature.Add(shingle);
-    });
-  }
-  for (const auto& [a, in_a] : shingles) {
-    for (const auto& [b, in_b] : shingles) {
-      if (a >= b) continue;
-      size_t both = 0;
-      for (const std::string& shingle : in_a) both += in_b.count(shingle);
-      const double truth =
-          static_cast<double>(both) / static_cast<double>(in_a.size() + in_b.size() - both);
-      const Estimate estimate = MinHash::Jaccard(signatures.at(a), signatures.at(b));
-      EXPECT_NEAR(estimate.value, truth, 5 * estimate.standard_error) << a << " " << b;
-      if (truth > 0.5) {
-        std::printf("%s and %s: %.3f, estimated %.3f +- %.3f\n", a.c_str(), b.c_str(), truth,
-                    estimate.value, estimate.standard_error);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 // LSH: the S-curve measured, and what an index finds.
 
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 // All bandings, slowly, with sums in place of the areas.
 LshBanding BestOfAll(uint64_t size, double threshold, double miss_weight) {
@@ -270,9 +229,6 @@ TEST(LshBanding, IsTheBestForTheThreshold) {
   }
   for (const double threshold : {0.5, 0.6, 0.8, 0.9}) {
     const LshBanding banding = LshBanding::ForThreshold(128, threshold);
-    std::printf("128 places, threshold %.1f: %d bands of %d rows, half of the pairs meet at %.3f\n",
-                threshold, static_cast<int>(banding.bands), static_cast<int>(banding.rows),
-                banding.HalfPoint());
     EXPECT_NEAR(banding.HalfPoint(), threshold, 0.06);
     EXPECT_NEAR(banding.CandidateProbability(banding.HalfPoint()), 0.5, 1e-9);
     EXPECT_EQ(banding.CandidateProbability(0), 0);
@@ -292,9 +248,6 @@ TEST(LshIndex, CandidatesFollowTheSCurve) {
     LshOptions options;
     options.signature = SignatureOptions(60, method);
     options.banding = LshBanding::ForThreshold(options.signature.size, 0.6);
-    std::printf("%d bands of %d rows, %s:\n", static_cast<int>(options.banding.bands),
-                static_cast<int>(options.banding.rows),
-                one_permutation ? "one permutation" : "independent");
     const uint64_t keys = one_permutation ? 1000 : 60;
     for (uint64_t tenths = 2; tenths <= 9; tenths++) {
       int met = 0;
@@ -306,8 +259,6 @@ TEST(LshIndex, CandidatesFollowTheSCurve) {
       }
       const double expected =
           options.banding.CandidateProbability(static_cast<double>(tenths) / 10);
-      std::printf("  similarity 0.%d: %.3f of the pairs meet, theory %.3f\n",
-                  static_cast<int>(tenths), met / static_cast<double>(kPairs), expected);
       EXPECT_NEAR(met, kPairs * expected, 5 * std::sqrt(kPairs * expected * (1 - expected)) + 1);
     }
   }

@@ -195,14 +195,6 @@ TEST(Allocation, MeetsTheBudget) {
   }
 }
 
-TEST(Allocation, GivesSmallerLevelsMoreBits) {
-  const Tree tree = Levels(10, 3, 5000);
-  const std::vector<BudgetedFile> files = tree.Files();
-  const std::vector<double> bits = BitsOf(AllocatorFor(10).Ideal(files));
-  EXPECT_GT(bits[0], bits[5] + 2);
-  EXPECT_GT(bits[5], bits[50] + 2);
-}
-
 // A file that overlaps nothing is the last run, whatever its level says.
 TEST(Allocation, GivesSequentialFilesTheBudget) {
   Tree tree;
@@ -274,22 +266,6 @@ TEST(Allocation, LeavesFiltersOfOthersOut) {
   std::vector<BudgetedFile> files = tree.Files();
   for (int i = 0; i < 10; i++) files[i].budgeted = false;
   EXPECT_NEAR(Decide(AllocatorFor(10), files, 11).bits_per_key, 10, 0.3);
-}
-
-TEST(Allocation, OfOddTrees) {
-  const Allocator allocator = AllocatorFor(10);
-  EXPECT_TRUE(allocator.Ideal({}).empty());
-  Tree tree;
-  tree.Add(0.5, 0.5, 1);
-  EXPECT_GT(Decide(allocator, tree.Files(), 0).bits_per_key, 4);
-  tree.Add(0.5, 0.5, 0, 0);
-  tree.Add(0.5, 0.5, 100000, 10);
-  for (size_t i = 0; i < 3; i++) {
-    const double bits = Decide(allocator, tree.Files(), i).bits_per_key;
-    EXPECT_TRUE(std::isfinite(bits)) << bits;
-  }
-  BudgetedFile nothing;
-  EXPECT_TRUE(std::isfinite(Decide(allocator, {nothing}, 0).bits_per_key));
 }
 
 // One sorted run, file after file as a compaction writes it: no family alone does better in the
@@ -475,14 +451,6 @@ TEST(AllocationOfBytes, OfOddTrees) {
     BudgetedFile nothing;
     EXPECT_TRUE(std::isfinite(Decide(allocator, {nothing}, 0).bits_per_key));
   }
-}
-
-TEST(Allocation, IsQuickForLargeTrees) {
-  const Tree tree = Levels(10, 5, 100000);
-  const std::vector<BudgetedFile> files = tree.Files();
-  ASSERT_GT(files.size(), 10000u);
-  const std::vector<FilterChoice> choices = AllocatorFor(10).Ideal(files);
-  EXPECT_NEAR(MeanBits(files, choices), 10, 0.1);
 }
 
 }  // namespace

@@ -65,23 +65,6 @@ TEST(BitCoder, AllShortSequences) {
   }
 }
 
-TEST(BitCoder, ProbabilitiesMayChangeFromFlagToFlag) {
-  std::mt19937_64 random(12);
-  for (int round = 0; round < 200; round++) {
-    std::vector<std::pair<bool, FlagProbability>> flags(random() % 3000);
-    std::string bytes;
-    FlagEncoder encoder(&bytes);
-    for (auto& [flag, probability] : flags) {
-      probability = static_cast<uint32_t>(random() >> (32 + random() % 32)) | 1;
-      flag = random() >> 32 < probability || random() % 64 == 0;
-      encoder.Put(flag, probability);
-    }
-    encoder.Finish();
-    FlagDecoder decoder(bytes);
-    for (auto [flag, probability] : flags) ASSERT_EQ(decoder.Take(probability), flag);
-  }
-}
-
 TEST(BitCoder, GoldenBytes) {
   PageVector<uint8_t> flags(100, 0);
   flags[3] = flags[50] = flags[51] = 1;
@@ -129,16 +112,6 @@ TEST(Golomb, NumbersComeBackAtTheirPrice) {
   }
 }
 
-TEST(Golomb, ClustersCostLess) {
-  std::vector<uint64_t> values(10000);
-  for (size_t i = 0; i < values.size(); i++) values[i] = (uint64_t{1} << 60) + i;
-  std::string bytes;
-  ByteWriter out(&bytes);
-  EncodeSorted(values, {}, 0, &out);
-  // One long first gap: the parameter must fit it without 2^40 ones, and still not be 60.
-  EXPECT_LT(bytes.size(), 75000u);
-}
-
 TEST(Golomb, GoldenBytes) {
   std::string bytes;
   ByteWriter out(&bytes);
@@ -147,72 +120,7 @@ TEST(Golomb, GoldenBytes) {
   EXPECT_EQ(HexBytes(bytes), "05070af90a70203e72");
 }
 
-// Whatever comes: false, or numbers that keep the promises; and never a step outside.
-TEST(EntropyCoding, DamagedAndRandomBytes) {
-  std::mt19937_64 random(14);
-  std::vector<uint64_t> values(50);
-  for (uint64_t& value : values) value = random() % 100000;
-  std::sort(values.begin(), values.end());
-  std::string sorted, coded;
-  ByteWriter sorted_out(&sorted), coded_out(&coded);
-  EncodeSorted(values, {}, 0, &sorted_out);
-  PageVector<uint8_t> flags(500, 0);
-  for (uint8_t& flag : flags) flag = random() % 5 == 0;
-  EncodeFlags(flags, &coded_out);
-  for (int round = 0; round < 20000; round++) {
-    std::string bytes = round % 2 ? sorted : coded;
-    if (round % 3 == 0) {
-      bytes.resize(random() % 60);
-      for (char& byte : bytes) byte = static_cast<char>(random());
-    } else {
-      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
-      if (round % 3 == 1) bytes.resize(random() % bytes.size());
-    }
-    const ExactCopy copy(bytes);
-    ByteReader in(copy.view());
-    SortedValues decoded;
-    if (DecodeSorted(&in, 100000, static_cast<int>(random() % 65), 1000, &decoded)) {
-      ASSERT_LE(decoded.values.size(), 1000u);
-      ASSERT_TRUE(std::is_sorted(decoded.values.begin(), decoded.values.end()));
-      if (!decoded.values.empty()) {
-        ASSERT_LE(decoded.values.back(), 100000u);
-      }
-    } else {
-      ASSERT_FALSE(in.ok());
-    }
-    ByteReader again(copy.view());
-    PageVector<uint8_t> back;
-    if (DecodeFlags(&again, 500, &back)) {
-      ASSERT_EQ(back.size(), 500u);
-    }
-  }
-}
-
 // What goes out comes back, and nothing that a peer sends makes a reader leave its bytes.
-
-TEST(ByteIo, EveryKindComesBack) {
-  std::string bytes;
-  ByteWriter out(&bytes);
-  out.U8(0xfe);
-  out.U32(0x01020304);
-  out.U64(0x1122334455667788);
-  out.Varint(300);
-  out.String("abc");
-  out.Bytes("de");
-  EXPECT_EQ(bytes, std::string("\xfe\x04\x03\x02\x01\x88\x77\x66\x55\x44\x33\x22\x11\xac\x02\x03"
-                               "abcde"));
-  ByteReader in(bytes);
-  EXPECT_EQ(in.U8(), 0xfe);
-  EXPECT_EQ(in.U32(), 0x01020304u);
-  EXPECT_EQ(in.U64(), 0x1122334455667788u);
-  EXPECT_EQ(in.Varint(), 300u);
-  EXPECT_EQ(in.String(), "abc");
-  EXPECT_FALSE(in.Finished());
-  EXPECT_EQ(in.Rest(), "de");
-  EXPECT_TRUE(in.Finished());
-  EXPECT_EQ(in.U8(), 0);
-  EXPECT_FALSE(in.ok());
-}
 
 TEST(ByteIo, VarintsOfEveryLength) {
   for (int bit = 0; bit < 64; bit++) {
@@ -278,16 +186,6 @@ TEST(BitIo, EveryWidthComesBackAtEveryPlace) {
     EXPECT_EQ(in.Take(8), 0u);
     EXPECT_FALSE(in.ok());
   }
-}
-
-TEST(BitIo, BitsStandLowestFirst) {
-  std::string bytes;
-  BitWriter out(&bytes);
-  out.Put(1, 1);
-  out.PutUnary(3);
-  out.Put(0x5a5, 11);
-  out.Finish();
-  EXPECT_EQ(bytes, "\xaf\xb4");  // 1, 1110, 10100101101 from the left
 }
 
 TEST(BitIo, UnaryNumbers) {

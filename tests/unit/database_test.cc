@@ -1,157 +1,329 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reads the files of any database.
-#include <random>
+// What reads the files of any database; and databases that several releases of RocksDB wrote
+// (tests/databases), read with the release at hand.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <ostream>
+#include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "lib/format/coding.h"
 #include "plugin/database/column_family.h"
+#include "plugin/database/database.h"
+#include "plugin/database/tree.h"
 #include "plugin/probe/missing_keys.h"
-#include "plugin/tables/block_cursor.h"
 #include "plugin/tables/builtin_model.h"
 #include "plugin/tables/decoded_filter.h"
-#include "plugin/tables/sst_block.h"
+#include "plugin/tables/table_file.h"
+#include "support/progress.h"
 
-namespace rocksieve::tools {
+namespace rocksieve {
 namespace {
 
-// Blocks of table files, made here byte by byte.
+namespace fs = std::filesystem;
+using rocksdb::Status;
 
-using Entries = std::vector<std::pair<std::string, std::string>>;
+constexpr size_t kFooterBytes = 53;
 
-void PutVarint(uint64_t number, std::string* to) {
-  for (; number >= 0x80; number >>= 7) *to += static_cast<char>(number | 0x80);
-  *to += static_cast<char>(number);
-}
-
-// A block with one restart point: each key shares what it can with the one before.
-std::string MakeBlock(const Entries& entries) {
-  std::string block, last;
-  for (const auto& [key, value] : entries) {
-    size_t shared = 0;
-    while (shared < key.size() && shared < last.size() && key[shared] == last[shared]) shared++;
-    PutVarint(shared, &block);
-    PutVarint(key.size() - shared, &block);
-    PutVarint(value.size(), &block);
-    block += key.substr(shared) + value;
-    last = key;
+class Unpacked {
+ public:
+  explicit Unpacked(const std::string& release) {
+    std::string path = testing::TempDir() + "golden-database-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make " + path);
+    path_ = path;
+    const std::string command =
+        "tar xzf '" ROCKSIEVE_DATABASES "/rocksdb-" + release + ".tar.gz' -C '" + path + "'";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
-  return block + std::string("\0\0\0\0\1\0\0\0", 8);
+  ~Unpacked() { fs::remove_all(path_); }
+  Unpacked(const Unpacked&) = delete;
+  Unpacked& operator=(const Unpacked&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  std::vector<std::string> Tables() const {
+    std::vector<std::string> paths;
+    for (const auto& entry : fs::directory_iterator(path_)) {
+      if (entry.path().extension() == ".sst") paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string Bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Entries Taken(std::string_view block) {
-  Entries entries;
-  const rocksdb::Status status = ForEachEntry(block, [&](auto key, auto value) {
-    entries.emplace_back(key, value);
-    return true;
-  });
-  EXPECT_TRUE(status.ok()) << status.ToString();
-  return entries;
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-TEST(SstBlock, GivesBackItsEntries) {
-  const Entries entries = {{"apple", "1"}, {"application", ""}, {"b", std::string(300, 'x')}};
-  EXPECT_EQ(Taken(MakeBlock(entries)), entries);
-  EXPECT_EQ(Taken(MakeBlock({})), Entries());
+Status OpenTable(const std::string& path, std::unique_ptr<TableFile>* table) {
+  return TableFile::Open(rocksdb::Env::Default(), path, table);
 }
 
-TEST(SstBlock, ReadsIndexesWithDifferences) {
-  std::string block;
-  PutVarint(0, &block);  // the first entry has its place in full
-  PutVarint(2, &block);
-  block += "aa";
-  PutVarint(1000, &block);
-  PutVarint(200, &block);
-  PutVarint(1, &block);  // this one stands behind it, and is 3 bytes smaller
-  PutVarint(1, &block);
-  block += "b";
-  PutVarint(5, &block);  // -3 with its sign in the lowest bit
-  block += std::string("\0\0\0\0\1\0\0\0", 8);
-  std::vector<std::string> keys;
-  std::vector<uint64_t> numbers;
-  const rocksdb::Status status =
-      ForEachIndexEntry(block, /*delta_values=*/true, [&](auto key, BlockPlace place) {
-        keys.emplace_back(key);
-        numbers.insert(numbers.end(), {place.offset, place.size});
-        return true;
-      });
-  ASSERT_TRUE(status.ok());
-  EXPECT_EQ(keys, (std::vector<std::string>{"aa", "ab"}));
-  EXPECT_EQ(numbers, (std::vector<uint64_t>{1000, 200, 1205, 197}));
+// What a table file says, but for its footer; empty if something is wrong with it.
+std::string Answer(const std::string& path) {
+  std::unique_ptr<TableFile> table;
+  if (!OpenTable(path, &table).ok()) return "";
+  const FileFilter filter(*table);
+  if (!filter.problems.empty()) return "";
+  std::ostringstream answer;
+  const TableProperties& properties = table->properties();
+  answer << properties.entries << properties.column_family_name << properties.compression_name
+         << filter.stored_name << static_cast<int>(filter.layout);
+  for (const auto& block : filter.blocks()) {
+    answer << block->partition.place.offset << block->partition.last_key << block->bytes;
+  }
+  return answer.str();
 }
 
-TEST(SstBlock, StaysInsideOfDamagedOnes) {
-  const std::string intact = MakeBlock({{"apple", "value"}, {"banana", "value"}});
-  std::mt19937_64 random(5);
-  for (int i = 0; i < 20000; i++) {
-    std::string block = intact.substr(0, random() % (intact.size() + 1));
-    if (!block.empty()) block[random() % block.size()] = static_cast<char>(random());
-    const std::vector<char> exact(block.begin(), block.end());  // for the address sanitizer
-    const std::string_view view(exact.data(), exact.size());
-    ForEachEntry(view, [](auto, auto) { return true; }).PermitUncheckedError();
-    BlockCursor cursor(view);
-    if (cursor.Seek("b", 0)) cursor.Next();
-    for (const bool delta : {false, true}) {
-      ForEachIndexEntry(view, delta, [](auto, auto) { return true; }).PermitUncheckedError();
+struct Release {
+  const char* name;
+  size_t families;
+  uint32_t format_version;  // its default
+  const char* compression;  // as it writes it down
+  size_t partitions;        // of the column family "partitioned"
+};
+
+void PrintTo(const Release& release, std::ostream* out) { *out << release.name; }
+
+class GoldenDatabase : public testing::TestWithParam<Release> {
+ protected:
+  GoldenDatabase() : database_(GetParam().name) {}
+  const Unpacked database_;
+};
+
+INSTANTIATE_TEST_SUITE_P(RocksDb, GoldenDatabase,
+                         testing::Values(Release{"7.8.3", 18, 5, "ZSTD", 3},
+                                         Release{"9.10.0", 21, 6, "ZSTD", 4},
+                                         Release{"11.8.1", 23, 7, "BuiltinV2;07;", 3}));
+
+std::string KeyNumber(uint64_t number) {
+  char key[16];
+  std::snprintf(key, sizeof(key), "key%04llu", static_cast<unsigned long long>(number));
+  return key;
+}
+
+// Each column family, with all keys in its filters and few others.
+void ExpectWhole(const std::string& directory, size_t families) {
+  Progress progress("test");
+  DatabaseTrees opened;
+  const Status status = OpenAndReadTrees(directory, {}, &progress, &opened);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  const std::vector<Tree>& trees = opened.trees;
+  ASSERT_EQ(trees.size(), families);
+  for (const Tree& tree : trees) {
+    SCOPED_TRACE(tree.family.name);
+    EXPECT_EQ(tree.Problems(), std::vector<std::string>());
+    ASSERT_EQ(tree.file_count(), 1u);
+    const TreeFile& file = *tree.files()[0];
+    const uint64_t keys = tree.family.name == "ribbon" ? 1500 : 150;
+    EXPECT_EQ(file.properties.entries, keys);
+    EXPECT_EQ(file.smallest, KeyNumber(0));
+    EXPECT_EQ(file.largest, KeyNumber(keys - 1));
+    EXPECT_EQ(file.properties.timestamps_persisted, tree.family.name != "stripped");
+    std::shared_ptr<const TableFile> table;
+    ASSERT_TRUE(OpenTable(file, &table).ok());
+    const FileFilter filter(*table);
+    uint64_t passed = 0;
+    for (uint64_t i = 0; i < keys; i++) {
+      EXPECT_TRUE(filter.MayContain(tree.family, KeyNumber(i))) << i;
+      passed += filter.MayContain(tree.family, KeyNumber(i) + "x") ? 1 : 0;
+    }
+    const bool says_no = tree.family.name != "without-filter" && tree.family.name != "prefixes";
+    EXPECT_EQ(passed < keys / 5, says_no) << passed;
+    EXPECT_EQ(filter.family == "RocksDB Ribbon", tree.family.name == "ribbon");
+    const bool own = tree.family.name.rfind("own-", 0) == 0;  // "own-bloom"
+    EXPECT_EQ(filter.family == "rocksieve." + tree.family.name.substr(own ? 4 : 0), own);
+  }
+}
+
+TEST_P(GoldenDatabase, HasEachKeyInItsFilters) {
+  ExpectWhole(database_.path(), GetParam().families);
+}
+
+// Comparators, and whether keys have timestamps, are in the tables too.
+TEST_P(GoldenDatabase, HasThemWithoutItsOptions) {
+  for (const auto& entry : fs::directory_iterator(database_.path())) {
+    if (entry.path().filename().string().rfind("OPTIONS-", 0) == 0) fs::remove(entry.path());
+  }
+  ExpectWhole(database_.path(), GetParam().families);
+}
+
+TEST_P(GoldenDatabase, SaysHowItsTablesWereWritten) {
+  const std::map<std::string, rocksdb::ChecksumType> checksums = {
+      {"crc32c", rocksdb::kCRC32c},
+      {"xxhash", rocksdb::kxxHash},
+      {"xxhash64", rocksdb::kxxHash64},
+      {"unchecked", rocksdb::kNoChecksum}};
+  for (const std::string& path : database_.Tables()) {
+    std::unique_ptr<TableFile> table;
+    const Status status = OpenTable(path, &table);
+    ASSERT_TRUE(status.ok()) << path << ": " << status.ToString();
+    const std::string& family = table->properties().column_family_name;
+    SCOPED_TRACE(family);
+    const uint32_t format_version =
+        family.rfind("format-", 0) == 0 ? family.back() - '0' : GetParam().format_version;
+    EXPECT_EQ(table->footer().format_version, format_version);
+    EXPECT_EQ(table->footer().base_context_checksum != 0, format_version >= kContextFormatVersion);
+    const auto checksum = checksums.find(family);
+    EXPECT_EQ(table->footer().checksum,
+              checksum == checksums.end() ? rocksdb::kXXH3 : checksum->second);
+    const bool compressed = family == "compressed" || family == "partitioned" ||
+                            family == "ribbon" || family == "own-cuckoo";
+    const std::string& compression = table->properties().compression_name;
+    EXPECT_EQ(CompressionInWords(compression), compressed ? "ZSTD" : "NoCompression");
+    if (compressed) {
+      EXPECT_EQ(compression, GetParam().compression);
+    }
+    const FileFilter filter(*table);
+    if (family == "partitioned") {
+      EXPECT_EQ(filter.blocks().size(), GetParam().partitions);
     }
   }
 }
 
-// RocksDB's, of the nine bytes "123456789": eight of a block, and one for its compression.
-TEST(SstBlock, ChecksumsAsRocksDbMakesThem) {
-  // CRC-32C of these is E3069283 (RFC 3720's check value), which RocksDB rotates and offsets.
-  const uint32_t crc = 0xE3069283;
-  const auto checksum = [](rocksdb::ChecksumType type, uint32_t base = 0, uint64_t offset = 0) {
-    TableFooter footer;
-    footer.checksum = type;
-    footer.base_context_checksum = base;
-    return BlockChecksum(footer, offset, "123456789");
-  };
-  EXPECT_EQ(checksum(rocksdb::kCRC32c), (crc >> 15 | crc << 17) + 0xA282EAD8);
-  EXPECT_EQ(checksum(rocksdb::kxxHash), 0x937BAD67u);
-  EXPECT_EQ(checksum(rocksdb::kxxHash64), 0x40E6AE83u);
-  // From format_version 6 on, the place in the file is added.
-  EXPECT_EQ(checksum(rocksdb::kxxHash, 0, 5), 0x937BAD67u);
-  EXPECT_EQ(checksum(rocksdb::kxxHash, 0x100, (uint64_t{3} << 32) + 5), 0x937BAD67u + 0x108);
-  EXPECT_EQ(checksum(rocksdb::kNoChecksum, 0x100, 5), 0x105u);
-}
-
-TEST(BlockCursor, SeeksTheFirstEntryThatIsNotBelow) {
-  for (const size_t interval : {1, 2, 3, 16}) {
-    // Keys "k00" to "k98" by twos, with restart points.
-    std::string block, places, last;
-    uint32_t restarts = 0;
-    for (size_t i = 0; i < 50; i++) {
-      const std::string key = "k" + std::to_string(100 + 2 * i).substr(1);
-      const bool restart = i % interval == 0;
-      if (restart) {
-        const auto place = static_cast<uint32_t>(block.size());
-        for (int byte = 0; byte < 4; byte++) places += static_cast<char>(place >> (8 * byte));
-        restarts++;
+// In each bit of each footer. That of format_version 6 and later checks itself.
+TEST_P(GoldenDatabase, NoticesAWrongBitInAFooter) {
+  for (const std::string& path : database_.Tables()) {
+    const std::string bytes = Bytes(path);
+    const std::string answer = Answer(path);
+    ASSERT_NE(answer, "") << path;
+    const bool checked = LoadLittleEndian32(bytes.data() + bytes.size() - 12) >= 6;
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    const auto put = [&](size_t at, char byte) {
+      file.seekp(static_cast<std::streamoff>(at));
+      file.put(byte);
+      file.flush();
+    };
+    for (size_t at = bytes.size() - kFooterBytes; at < bytes.size(); at++) {
+      for (int bit = 0; bit < 8; bit++) {
+        put(at, static_cast<char>(bytes[at] ^ 1 << bit));
+        const std::string wrong = Answer(path);  // must not crash, whatever it is
+        if (checked) {
+          EXPECT_TRUE(wrong.empty() || wrong == answer)
+              << path << ", byte " << at << " bit " << bit;
+        }
       }
-      const size_t shared = restart ? 0 : key[1] == last[1] ? 2 : 1;
-      block += static_cast<char>(shared);
-      block += static_cast<char>(key.size() - shared);
-      block += '\1';
-      block += key.substr(shared) + "v";
-      last = key;
+      put(at, bytes[at]);
     }
-    block += places;
-    for (int byte = 0; byte < 4; byte++) block += static_cast<char>(restarts >> (8 * byte));
-    BlockCursor cursor(block);
-    for (int i = 0; i < 100; i++) {
-      const std::string key = "k" + std::to_string(100 + i).substr(1);
-      ASSERT_TRUE(cursor.Seek(key, 0));
-      ASSERT_EQ(cursor.Next(), i < 99);
-      if (i == 99) continue;
-      EXPECT_EQ(cursor.key(), "k" + std::to_string(100 + (i + 1) / 2 * 2).substr(1));
-      ASSERT_EQ(cursor.Next(), i < 97);
-    }
-    ASSERT_TRUE(cursor.Seek("", 0));
-    ASSERT_TRUE(cursor.Next());
-    EXPECT_EQ(cursor.key(), "k00");
   }
+}
+
+// One that is as it was written, and stands elsewhere.
+TEST_P(GoldenDatabase, NoticesABlockInTheWrongPlace) {
+  size_t moved = 0;
+  for (const std::string& path : database_.Tables()) {
+    std::unique_ptr<TableFile> table;
+    ASSERT_TRUE(OpenTable(path, &table).ok());
+    FilterPlaces places;
+    ASSERT_TRUE(table->FindFilter(&places).ok());
+    if (table->footer().base_context_checksum == 0 || places.partitions.size() < 2) continue;
+    const BlockPlace from = places.partitions[0].place, to = places.partitions[1].place;
+    if (from.size != to.size) continue;
+    const std::string bytes = Bytes(path);
+    std::string wrong = bytes;
+    wrong.replace(to.offset, to.size + kBlockTrailerBytes, bytes, from.offset,
+                  from.size + kBlockTrailerBytes);
+    Write(path, wrong);
+    EXPECT_EQ(Answer(path), "") << path;
+    moved++;
+  }
+  EXPECT_EQ(moved > 0, GetParam().format_version >= kContextFormatVersion) << moved;
+}
+
+// Files of releases to come, made of one of today: what is unknown is said by name.
+class LaterTable : public testing::Test {
+ protected:
+  LaterTable() : database_("11.8.1"), path_(database_.Tables()[0]), bytes_(Bytes(path_)) {}
+
+  char* footer() { return bytes_.data() + bytes_.size() - kFooterBytes; }
+
+  // Seals the footer as it now is.
+  Status Opened() {
+    TableFooter seal;
+    seal.checksum = static_cast<rocksdb::ChecksumType>(footer()[0]);
+    seal.base_context_checksum = LoadLittleEndian32(footer() + 9);
+    StoreLittleEndian32(footer() + 5, 0);
+    StoreLittleEndian32(
+        footer() + 5, BlockChecksum(seal, bytes_.size() - kFooterBytes, {footer(), kFooterBytes}));
+    Write(path_, bytes_);
+    std::unique_ptr<TableFile> table;
+    return OpenTable(path_, &table);
+  }
+
+  void ExpectSaid(const std::string& what) {
+    const Status status = Opened();
+    EXPECT_TRUE(status.IsNotSupported()) << status.ToString();
+    for (const std::string& words : {what, std::string("a RocksDB later than 11.8")}) {
+      EXPECT_NE(status.ToString().find(words), std::string::npos) << status.ToString();
+    }
+  }
+
+  const Unpacked database_;
+  const std::string path_;
+  std::string bytes_;
+};
+
+TEST_F(LaterTable, SaysWhatIsUnknown) {
+  EXPECT_TRUE(Opened().ok()) << "as it is";
+  const std::string intact = bytes_;
+  for (const auto& [at, byte, said] : {std::tuple(41, 8, "its format_version 8 is unknown"),
+                                       {0, 5, "its checksum type 5 is unknown"},
+                                       {33, 1, "its footer names a feature that is unknown"}}) {
+    bytes_ = intact;
+    footer()[at] = static_cast<char>(byte);
+    ExpectSaid(said);
+  }
+}
+
+TEST_F(LaterTable, ThatNamesMoreBytesThanItHas) {
+  for (const uint32_t size : {0xFFFFFFFFu, static_cast<uint32_t>(bytes_.size() - 57)}) {
+    StoreLittleEndian32(footer() + 13, size);
+    const Status status = Opened();
+    EXPECT_TRUE(status.IsCorruption()) << status.ToString();
+    EXPECT_NE(status.ToString().find(std::to_string(size)), std::string::npos);
+  }
+}
+
+TEST(BlockFooter, SaysWhatBlocksOfItsKindDoNotHave) {
+  const auto last = [](uint32_t bits) {
+    std::string block("\0\0\0\0\0\0\0\0", 8);
+    StoreLittleEndian32(block.data() + 4, bits | 1);
+    return ForEachEntry(block, [](auto, auto) { return true; });
+  };
+  EXPECT_TRUE(last(0).ok());
+  EXPECT_TRUE(last(uint32_t{1} << 29).ok());  // uniform keys: a hint
+  for (const int bit : {28, 30, 31}) {
+    const Status status = last(uint32_t{1} << bit);
+    EXPECT_TRUE(status.IsNotSupported()) << bit << ": " << status.ToString();
+  }
+}
+
+TEST(Compression, IsSaidInRocksDbsWords) {
+  const std::pair<const char*, const char*> names[] = {{"", ""},
+                                                       {"ZSTD", "ZSTD"},
+                                                       {";;", "NoCompression"},
+                                                       {";", "NoCompression"},
+                                                       {"BuiltinV2;07;", "ZSTD"},
+                                                       {"BuiltinV2;0407;more", "LZ4, ZSTD"},
+                                                       {"acme;80;", "type 80"},
+                                                       {"acme;0", "type 0"},
+                                                       {"acme;zz07;", "type zz, ZSTD"}};
+  for (const auto& [stored, words] : names) EXPECT_EQ(CompressionInWords(stored), words) << stored;
 }
 
 // Keys that look like others.
@@ -174,18 +346,6 @@ TEST(KeyShape, DigitsStayDigitsAndDashesDashes) {
     EXPECT_EQ(key.find_first_not_of("0123456789-"), std::string::npos) << key;
   }
   EXPECT_GT(made, 500);
-}
-
-TEST(KeyShape, LongerKeysBeginWithTheKey) {
-  KeyShape shape;
-  shape.Learn("abc");
-  Random random(2);
-  for (int i = 0; i < 100; i++) {
-    const std::string key = shape.Longer("abc", &random);
-    EXPECT_EQ(key.substr(0, 3), "abc");
-    EXPECT_GT(key.size(), 3u);
-    EXPECT_LE(key.size(), 11u);
-  }
 }
 
 // Keys in pairs that share six bytes, where pairs share two: so does a key between pairs.
@@ -245,18 +405,6 @@ TEST(OptionsFile, UndoesWhatRocksDbEscapes) {
       OptionsFile::Parse("[CFOptions \"a\\#b\\:c\\\\d\"]\n  comparator=with\\#sign\\nand more\n");
   EXPECT_EQ(file.ColumnFamilyValue("a#b:c\\d", "comparator"), "with#sign\nand more");
 }
-
-TEST(OptionsFile, TakesAnyText) {
-  for (const char* text : {"", "[", "]", "[]", "=", "[x", "a=b", "\\", "[\"]\n=\\"}) {
-    EXPECT_EQ(OptionsFile::Parse(text).Value("DBOptions", "a"), "") << text;
-  }
-}
-
-}  // namespace
-}  // namespace rocksieve::tools
-
-namespace rocksieve {
-namespace {
 
 // RocksDB's filters as they are predicted.
 

@@ -96,25 +96,6 @@ TEST(Kmv, EstimatesAreUnbiasedWithTheStatedErrors) {
   }
 }
 
-TEST(Kmv, MergeIsTheSketchOfTheUnion) {
-  std::mt19937_64 random(3);
-  KmvSketch whole(100), first(100), second(300);
-  for (int i = 0; i < 5000; i++) {
-    const uint64_t hash = random();
-    whole.Add(hash);
-    if (i % 2 || i % 5 == 0) first.Add(hash);
-    if (i % 2 == 0) second.Add(hash);
-  }
-  first.Merge(second);
-  EXPECT_EQ(first.k(), 100u);
-  std::string a, b;
-  ByteWriter a_out(&a), b_out(&b);
-  whole.Write(KmvSketch::kFullPrecision, &a_out);
-  first.Write(KmvSketch::kFullPrecision, &b_out);
-  EXPECT_EQ(a, b);
-  EXPECT_EQ(whole.DistinctCount().value, first.DistinctCount().value);
-}
-
 TEST(Kmv, GoldenBytes) {
   KmvSketch sketch(4);
   for (uint64_t i = 1; i <= 9; i++) sketch.Add(i * 0x9e3779b97f4a7c15);
@@ -125,26 +106,6 @@ TEST(Kmv, GoldenBytes) {
   EXPECT_EQ(HexBytes(full),
             "0400043ca5b1d1f17d8255dc82174104a725b3aa34363abe4fb08a5bf02288e0b4645601");
   EXPECT_EQ(HexBytes(rounded), "04350407e1b62a3715");
-}
-
-TEST(Kmv, DamagedAndRandomBytes) {
-  std::mt19937_64 random(4);
-  const Pair pair = RandomPair(64, 1000, 1000, 1000, 5);
-  std::string intact;
-  ByteWriter out(&intact);
-  pair.a.Write(10, &out);
-  for (int round = 0; round < 5000; round++) {
-    std::string bytes = intact;
-    bytes[random() % (round % 2 ? 4 : bytes.size())] = static_cast<char>(random());
-    if (round % 3 == 0) bytes.resize(random() % bytes.size());
-    const ExactCopy copy(bytes);
-    ByteReader in(copy.view());
-    KmvSketch sketch(3);
-    EXPECT_TRUE(!sketch.Read(&in, 100) || sketch.k() <= 100);
-    sketch.Add(random());
-    sketch.Merge(pair.b);
-    KmvSketch::Overlap(sketch, pair.b);
-  }
 }
 
 // The estimate of the number of differences: bias, spread, narrow counters.
@@ -193,17 +154,6 @@ TEST(DifferenceEstimator, IsUnbiasedWithTheStatedSpread) {
   }
 }
 
-// From equal sets to sets that share nothing.
-TEST(DifferenceEstimator, FollowsTheOverlap) {
-  for (uint64_t common = 0; common <= 50000; common += 12500) {
-    const uint64_t differences = 2 * (50000 - common);
-    const CounterPair pair = RandomCounterPair(512, common, differences, common + 5);
-    const DifferenceEstimate estimate = DifferenceEstimator::Estimate(pair.a, pair.b);
-    const double d = static_cast<double>(differences);
-    EXPECT_NEAR(estimate.differences, d, 4 * std::sqrt(2.0 / 512) * d);
-  }
-}
-
 TEST(DifferenceEstimator, NarrowCountersAreEnoughForTheirDifferences) {
   for (uint64_t differences : {0, 5, 100, 1000, 20000}) {
     const CounterPair pair = RandomCounterPair(256, 100000, differences, differences + 9);
@@ -236,26 +186,6 @@ TEST(DifferenceEstimator, GoldenBytes) {
   ByteWriter out(&bytes);
   estimator.Write(estimator.SufficientWidth(), &out);
   EXPECT_EQ(HexBytes(bytes), "0803381e04");
-}
-
-TEST(DifferenceEstimator, DamagedBytes) {
-  std::mt19937_64 random(17);
-  const CounterPair pair = RandomCounterPair(64, 0, 500, 3);
-  std::string intact;
-  ByteWriter out(&intact);
-  pair.a.Write(pair.a.SufficientWidth(), &out);
-  for (int round = 0; round < 5000; round++) {
-    std::string bytes = intact;
-    bytes[random() % 4] = static_cast<char>(random());
-    if (round % 2) bytes.resize(random() % bytes.size());
-    const ExactCopy copy(bytes);
-    ByteReader in(copy.view());
-    DifferenceEstimator received(64);
-    if (received.Read(&in)) DifferenceEstimator::Estimate(received, pair.b);
-    ByteReader other(intact);
-    DifferenceEstimator more(65);
-    EXPECT_FALSE(more.Read(&other));
-  }
 }
 
 }  // namespace

@@ -283,6 +283,13 @@ class EveryRate : public ::testing::TestWithParam<std::tuple<const char*, size_t
 TEST_P(EveryRate, IsObservedAsPromised) {
   const auto [text, keys] = GetParam();
   const double promised = ExpectedFalsePositiveRate(Spec(text), keys);
+  if (Spec(text).unit == FilterSpec::Unit::kFalsePositiveRate) {
+    // What was asked for, with hardly more bits than that takes.
+    EXPECT_LE(promised, Spec(text).amount * 1.005);
+    if (keys > 5000) {
+      EXPECT_GE(promised, Spec(text).amount * 0.95);
+    }
+  }
   const int filters = keys < 5000 ? 60 : 1;
   const int probes_per_filter = static_cast<int>(std::clamp(2000 / promised, 2e5, 4e6)) / filters;
   int positives = 0;
@@ -303,36 +310,16 @@ TEST_P(EveryRate, IsObservedAsPromised) {
   EXPECT_NEAR(positives / probes, promised, std::max(0.1 * promised, three_errors)) << positives;
 }
 
-constexpr const char* kRateSpecs[] = {"rocksieve.bloom:1",
-                                      "rocksieve.bloom:3",
-                                      "rocksieve.bloom:5",
-                                      "rocksieve.bloom:8",
-                                      "rocksieve.bloom:10",
-                                      "rocksieve.bloom:12.5",
-                                      "rocksieve.bloom:16",
-                                      "rocksieve.bloom:20",
-                                      "rocksieve.bloom:1%",
-                                      "rocksieve.bloom:0.01%",
-                                      "rocksieve.bloom:10:thorough",
-                                      "rocksieve.bloom:16:thorough",
-                                      "rocksieve.cuckoo:12.5:thorough",
-                                      "rocksieve.cuckoo:3",
-                                      "rocksieve.cuckoo:9",
-                                      "rocksieve.cuckoo:12.5",
-                                      "rocksieve.cuckoo:16",
-                                      "rocksieve.cuckoo:1%",
-                                      "rocksieve.cuckoo:0.01%",
-                                      "rocksieve.ribbon:1",
-                                      "rocksieve.ribbon:1.6",
-                                      "rocksieve.ribbon:3",
-                                      "rocksieve.ribbon:7.4",
-                                      "rocksieve.ribbon:10",
-                                      "rocksieve.ribbon:12.5",
-                                      "rocksieve.ribbon:50%",
-                                      "rocksieve.ribbon:1%",
-                                      "rocksieve.ribbon:0.1%",
-                                      "rocksieve.ribbon:0.01%",
-                                      "rocksieve.ribbon:10:thorough"};
+constexpr const char* kRateSpecs[] = {
+    "rocksieve.bloom:1", "rocksieve.bloom:3", "rocksieve.bloom:5", "rocksieve.bloom:8",
+    "rocksieve.bloom:10", "rocksieve.bloom:12.5", "rocksieve.bloom:16", "rocksieve.bloom:20",
+    "rocksieve.bloom:1%", "rocksieve.bloom:0.01%", "rocksieve.bloom:10:thorough",
+    "rocksieve.bloom:16:thorough", "rocksieve.cuckoo:12.5:thorough", "rocksieve.cuckoo:3",
+    "rocksieve.cuckoo:9", "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:16", "rocksieve.cuckoo:1%",
+    "rocksieve.cuckoo:0.01%", "rocksieve.ribbon:1", "rocksieve.ribbon:1.6", "rocksieve.ribbon:3",
+    "rocksieve.ribbon:7.4", "rocksieve.ribbon:10", "rocksieve.ribbon:12.5", "rocksieve.ribbon:50%",
+    "rocksieve.ribbon:1%", "rocksieve.ribbon:0.1%", "rocksieve.ribbon:0.01%",
+    "rocksieve.ribbon:10:thorough"};
 
 INSTANTIATE_TEST_SUITE_P(AllSizes, EveryRate,
                          ::testing::Combine(::testing::ValuesIn(kRateSpecs),

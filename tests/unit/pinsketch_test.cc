@@ -8,9 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/decoder.h"
+#include "lib/sketch/pinsketch/frobenius_kernel.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/positions.h"
+#include "lib/sketch/pinsketch/sums.h"
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -39,35 +42,6 @@ ShiftRegister RegisterOf(const Field& field, const std::vector<uint32_t>& sums) 
   ShiftRegister result;
   for (const uint32_t sum : sums) result.Add(field, sum);
   return result;
-}
-
-TEST(PinSketchRegister, GoesOnWhereItWasSaved) {
-  const Field& field = Field::OfBits(10);
-  std::mt19937 random(1);
-  std::vector<ShiftRegister> whole(20);
-  PageVector<uint32_t> words;
-  ShiftRegister loaded;
-  for (ShiftRegister& one : whole) one.Save(&words);
-  for (int level = 1; level <= 30; level++) {
-    PageVector<uint32_t> next_words;
-    const uint32_t* next = words.data();
-    for (size_t i = 0; i < whole.size(); i++) {
-      const uint32_t sum = random() % 3 == 0 ? 0 : random() & field.order();
-      whole[i].Add(field, sum);
-      next = loaded.Load(next);
-      loaded.Add(field, sum);
-      ASSERT_EQ(loaded.sums(), whole[i].sums());
-      ASSERT_EQ(loaded.is_zero(), whole[i].is_zero());
-      if (!loaded.is_zero()) {
-        Polynomial one, other;
-        ASSERT_EQ(loaded.Reversed(&one), whole[i].Reversed(&other));
-        ASSERT_EQ(one, other);
-      }
-      loaded.Save(&next_words);
-    }
-    ASSERT_EQ(next, words.data() + words.size());
-    words = std::move(next_words);
-  }
 }
 
 TEST(PinSketchField, MultipliesLikePolynomials) {
@@ -100,84 +74,6 @@ TEST(PinSketchField, ManyThreadsMayBeTheFirst) {
     threads.emplace_back([] { EXPECT_EQ(Field::OfBits(19).Exp(0), 1u); });
   }
   for (std::thread& thread : threads) thread.join();
-}
-
-Polynomial Product(const Field& field, const std::vector<uint32_t>& roots) {
-  Polynomial p = {1};
-  for (uint32_t root : roots) {
-    Polynomial next(p.size() + 1);
-    for (size_t i = 0; i < p.size(); i++) {
-      next[i + 1] ^= p[i];
-      next[i] ^= field.Multiply(p[i], root);
-    }
-    p = next;
-  }
-  return p;
-}
-
-TEST(PinSketchPolynomial, DivisionAndGcd) {
-  std::mt19937 random(2);
-  for (int bits : {6, 11, 20}) {
-    const Field& field = Field::OfBits(bits);
-    for (int round = 0; round < 300; round++) {
-      auto some = [&](size_t n) {
-        std::vector<uint32_t> roots(n);
-        for (uint32_t& root : roots) root = random() & field.order();
-        return roots;
-      };
-      const std::vector<uint32_t> common = some(random() % 5), one = some(random() % 6),
-                                  other = some(random() % 6);
-      auto joined = [](std::vector<uint32_t> a, const std::vector<uint32_t>& b) {
-        a.insert(a.end(), b.begin(), b.end());
-        return a;
-      };
-      const Polynomial a = Product(field, joined(common, one));
-      Polynomial quotient = a;
-      DivideBy(field, Product(field, common), &quotient);
-      EXPECT_EQ(quotient, Product(field, one));
-      Polynomial rest = a;
-      rest[0] ^= 1;
-      Polynomial divisor = Product(field, common);
-      Reduce(field, divisor, &rest);
-      EXPECT_EQ(rest, common.empty() ? Polynomial{} : Polynomial{1});
-      const std::set<uint32_t> left(one.begin(), one.end());
-      bool disjoint = true;
-      for (uint32_t root : other) disjoint &= left.count(root) == 0;
-      if (!disjoint) continue;
-      Polynomial divided = a, with = Product(field, joined(common, other));
-      TakeGcd(field, &divided, &with);
-      EXPECT_EQ(divided, Product(field, common));
-    }
-  }
-}
-
-uint32_t Evaluate(const Field& field, const Polynomial& p, uint32_t x) {
-  uint32_t value = 0;
-  for (size_t i = p.size(); i-- > 0;) value = field.Multiply(value, x) ^ p[i];
-  return value;
-}
-
-// Every polynomial x^2 + b x + c and x^3 + ... over the smallest field, by trying all elements.
-TEST(PinSketchRoots, AllSmallPolynomials) {
-  const Field& field = Field::OfBits(6);
-  RootFinder finder(field);
-  std::vector<uint32_t> roots;
-  for (uint32_t a = 0; a < 64; a += 3) {
-    for (uint32_t b = 0; b < 64; b++) {
-      for (uint32_t c = 1; c < 64; c++) {
-        for (const Polynomial& p : {Polynomial{c, b, 1}, Polynomial{c, b, a, 1}}) {
-          std::vector<uint32_t> expected;
-          for (uint32_t x = 1; x < 64; x++) {
-            if (Evaluate(field, p, x) == 0) expected.push_back(x);
-          }
-          const bool all = expected.size() + 1 == p.size();
-          ASSERT_EQ(finder.Find(p, {}, &roots), all);
-          std::sort(roots.begin(), roots.end());
-          ASSERT_TRUE(!all || roots == expected);
-        }
-      }
-    }
-  }
 }
 
 std::vector<uint32_t> Sums(const Field& field, const std::vector<uint32_t>& ids, size_t t) {
@@ -266,13 +162,7 @@ TEST(PinSketchDecoder, WhatIsAcceptedHasTheSums) {
   }
 }
 
-TEST(PinSketchSyndromes, Golden) {
-  const Field& field = Field::OfBits(12);
-  const std::vector<uint32_t> expected = {4019, 2422, 485, 2653, 1067};
-  EXPECT_EQ(Sums(field, {1, 77, 4095}, 5), expected);
-}
-
-// What a partitioned PinSketch is made of: parity symbols, plans; groups: pinsketch_groups_test.cc.
+// What a partitioned PinSketch is made of: parity symbols, plans, groups.
 
 // Solvable with as many symbols as stated, in one batch or in several, and the right answer.
 TEST(PinSketchParts, ParityGivesTheMissingSums) {
@@ -331,6 +221,152 @@ TEST(PinSketchParts, PlansAreWithinTheirLimits) {
         for (uint32_t symbols : plan.parity_symbols) EXPECT_LE(symbols, plan.groups);
       }
     }
+  }
+}
+
+// What the groups of a partitioned PinSketch add up to, beside the obvious way to find out.
+
+std::vector<uint64_t> RandomHashes(size_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint64_t> hashes(count);
+  for (uint64_t& hash : hashes) hash = random();
+  return hashes;
+}
+
+// With as many keys that powers are computed first, of ids or of their lower bits, and with fewer;
+// with rows of one to three lines, levels that no plan has, and several turns of groups.
+TEST(PinSketchGroups, SumsAreThoseOfTheKeysOneByOne) {
+  for (const int bits : {6, 9, 12, 16, 17, 18, 20}) {
+    const Field& field = Field::OfBits(bits);
+    for (const int levels : {1, 31, 32, 33, 64, 65, 96}) {
+      const size_t many = bits <= 16 ? (size_t{2} << bits) + 1
+                                     : std::max(size_t{33000}, size_t{540} << (bits - 13));
+      for (const size_t keys : {size_t{300}, many}) {
+        if (bits == 16 && keys > 300 && levels != 33) continue;
+        Plan plan;
+        plan.field_bits = bits;
+        plan.groups = 130;
+        plan.raw_levels = levels;
+        const std::vector<uint64_t> hashes = RandomHashes(keys, static_cast<uint64_t>(levels));
+        const CellTable cells(hashes, plan.groups, bits);
+        const GroupSums sums(plan, cells);
+        if (bits > 16) {
+          EXPECT_EQ(CosetSums::IsWorth(plan, keys), keys == many);
+        }
+        std::vector<std::vector<uint32_t>> expected(plan.groups,
+                                                    std::vector<uint32_t>(kMostLevels));
+        std::vector<uint32_t> checks(plan.Checks());
+        for (const uint64_t hash : hashes) {
+          const Cell cell = CellOf(hash, plan.groups, bits);
+          AddToSums(field, cell.id, expected[cell.group]);
+          checks[cell.group / kGroupsPerCheck] ^= CellCheck(cell.group, cell.id);
+        }
+        EXPECT_EQ(sums.checks(), checks);
+        for (const int level : {1, levels, (levels + 1) / 2, kMostLevels}) {
+          std::vector<uint32_t> at_level;
+          sums.AtLevel(level, &at_level);
+          for (uint32_t group = 0; group < plan.groups; group++) {
+            ASSERT_EQ(at_level[group], expected[group][static_cast<size_t>(level) - 1])
+                << bits << " bits, level " << level;
+          }
+        }
+        for (uint32_t group = 0; group < plan.groups; group++) {
+          expected[group].resize(static_cast<size_t>(levels));
+          const std::span<const uint32_t> own = sums.OfGroup(group);
+          ASSERT_EQ(std::vector<uint32_t>(own.begin(), own.end()), expected[group]);
+        }
+      }
+    }
+  }
+}
+
+// Whatever is said to be likely, and whether there is such a set or not.
+TEST(PinSketchGroups, LikelyIdsChangeNoDecoding) {
+  std::mt19937_64 random(4);
+  for (const int bits : {6, 9, 12, 13, 16}) {
+    const Field& field = Field::OfBits(bits);
+    for (const int levels : {10, 40, 70}) {
+      const PowerRows rows(field, levels);
+      Decoder plain(field), quick(field, &rows);
+      int decoded = 0;
+      for (int round = 0; round < 400; round++) {
+        const size_t count = random() % 40, sums_sent = 1 + random() % 40;
+        std::vector<uint32_t> sums(sums_sent), found, found_quickly;
+        std::vector<CellEntry> likely;
+        for (size_t i = 0; i < count; i++) {
+          const auto id = static_cast<uint32_t>(1 + random() % field.order());
+          AddToSums(field, id, sums);
+          if (random() % 3 != 0) likely.push_back({id, 0});
+          if (random() % 8 == 0) likely.push_back({id, 0});
+        }
+        for (size_t i = random() % 100; i > 0; i--) {
+          likely.push_back({static_cast<uint32_t>(1 + random() % field.order()), 0});
+        }
+        std::shuffle(likely.begin(), likely.end(), random);
+        const bool is_set = plain.Decode(RegisterOf(field, sums), {}, &found);
+        ASSERT_EQ(quick.Decode(RegisterOf(field, sums), likely, &found_quickly), is_set);
+        if (is_set) {
+          ASSERT_EQ(found_quickly, found);
+        }
+        decoded += is_set;
+      }
+      EXPECT_GT(decoded, 100) << bits;
+    }
+  }
+}
+
+// Beside squares that are reduced step by step: what the root finder makes of them, and the
+// kernel's own powers, where this processor has one.
+TEST(PinSketchGroups, PowersAreSquares) {
+  const FrobeniusFunction frobenius = ActiveFrobenius();
+  std::mt19937_64 random(6);
+  for (int bits = Field::kLeastBits; bits <= kMostFrobeniusBits; bits++) {
+    const Field& field = Field::OfBits(bits);
+    RootFinder finder(field);
+    int split = 0;
+    for (int round = 0; round < 400; round++) {
+      const size_t degree = 2 + random() % (kMostFrobeniusDegree - 1);
+      Polynomial p(degree + 1);
+      for (uint32_t& coefficient : p) {
+        coefficient = static_cast<uint32_t>(random() % (field.order() + 1));
+      }
+      p.front() = static_cast<uint32_t>(1 + random() % field.order());
+      p.back() = 1;
+      std::set<uint32_t> roots;
+      if (round % 2 == 0) {  // a product of distinct roots
+        while (roots.size() < degree) {
+          roots.insert(static_cast<uint32_t>(1 + random() % field.order()));
+        }
+        p = {1};
+        for (const uint32_t root : roots) {
+          p.insert(p.begin(), 0);
+          for (size_t i = 0; i + 1 < p.size(); i++) p[i] ^= field.Multiply(p[i + 1], root);
+        }
+      }
+      std::vector<uint32_t> powers(static_cast<size_t>(bits) * degree), expected;
+      Polynomial power = {0, 1};
+      for (int i = 0; i < bits; i++) {
+        Reduce(field, p, &power);
+        power.resize(degree);
+        expected.insert(expected.end(), power.begin(), power.end());
+        Polynomial square(2 * degree);
+        for (size_t j = 0; j < degree; j++) square[2 * j] = field.Multiply(power[j], power[j]);
+        power = square;
+      }
+      Reduce(field, p, &power);
+      const bool is_x = power == Polynomial{0, 1};
+      std::vector<uint32_t> found;
+      ASSERT_EQ(finder.Find(p, {}, &found), is_x) << bits << ' ' << degree;
+      if (!roots.empty()) {
+        ASSERT_TRUE(is_x);
+        ASSERT_EQ(std::set<uint32_t>(found.begin(), found.end()), roots) << bits << ' ' << degree;
+      }
+      split += is_x;
+      if (frobenius == nullptr) continue;
+      ASSERT_EQ(frobenius(field, p.data(), degree, powers.data()), is_x) << bits << ' ' << degree;
+      ASSERT_EQ(powers, expected) << bits << ' ' << degree;
+    }
+    EXPECT_GE(split, 200);
   }
 }
 

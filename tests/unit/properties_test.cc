@@ -79,14 +79,6 @@ RC_GTEST_PROP(FilterProperties, ASpecIsItsCanonicalForm, ()) {
   RC_ASSERT(again.ToString() == spec.ToString());
 }
 
-RC_GTEST_PROP(FilterProperties, AnyTextIsASpecOrAnError, (const std::string& text)) {
-  for (const std::string& candidate : {text, "rocksieve." + text, "rocksieve.bloom:" + text}) {
-    FilterSpec spec;
-    const std::string error = FilterSpec::Parse(candidate, &spec);
-    if (error.empty()) RC_ASSERT(FilterSpec::Parse(spec.ToString(), &spec) == "");
-  }
-}
-
 // Blocks with random damage, with and without a right check word: never a lost key, never a read
 // outside. Run under the address sanitizer by every ./run test.
 
@@ -223,17 +215,6 @@ RC_GTEST_PROP(BlockProperties, ChangedBytesLoseNoKey, ()) {
   for (const std::string& key : keys) RC_ASSERT(MayContain(block, key));
 }
 
-RC_GTEST_PROP(BlockProperties, CutsLoseNoKey, ()) {
-  const std::vector<std::string> keys = NumberedKeys(*rc::gen::inRange<size_t>(1, 300));
-  const std::string block(BuildFilter(Spec(AnySpecText()), keys).view());
-  const std::string head = block.substr(0, *rc::gen::inRange<size_t>(4, block.size()));
-  const std::string tail = block.substr(*rc::gen::inRange<size_t>(0, block.size() - 5));
-  for (const std::string& key : keys) {
-    RC_ASSERT(MayContain(head, key));
-    RC_ASSERT(MayContain(tail, key));
-  }
-}
-
 // A hostile peer computes the check word itself. Answers are then anything, but reads stay inside.
 RC_GTEST_PROP(BlockProperties, NoBytesLeadOutside, ()) {
   const std::vector<std::string> keys = NumberedKeys(*rc::gen::inRange<size_t>(1, 3000));
@@ -253,12 +234,6 @@ RC_GTEST_PROP(BlockProperties, NoBytesLeadOutside, ()) {
   if (opened.filter == nullptr) return;
   for (const std::string& key : keys) (void)opened.filter->MayContain(key);
   (void)ExpectedFalsePositiveRate(opened.info);
-}
-
-RC_GTEST_PROP(BlockProperties, AnyBytesCanBeOpened, (const std::string& bytes)) {
-  const ExactCopy copy(bytes);
-  const OpenedFilter opened = OpenFilter(copy.view());
-  RC_ASSERT((opened.state == BlockState::kIntact) == (opened.filter != nullptr));
 }
 
 }  // namespace

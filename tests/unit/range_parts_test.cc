@@ -224,16 +224,6 @@ TEST(RangeParts, AbsentPrefixesPassAtTheRateOfTheirPart) {
   ExpectAsPredicted(RatesOf(built, EmptyRanges(keys, 16)));
 }
 
-// What lies in one cell with a key is passed.
-TEST(RangeParts, CellsWithKeysAreNoSecret) {
-  const std::set<std::string> keys = Events(20000);
-  const Built built("rocksieve.range:20:order-14", keys);
-  const std::vector<EmptyRange> ranges = EmptyRanges(keys, 16);
-  const Rates rates = RatesOf(built, ranges);
-  EXPECT_GT(rates.predicted, 0.99);
-  EXPECT_NEAR(rates.observed, rates.predicted, 0.001);
-}
-
 TEST(RangeParts, OthersHaveNone) {
   const std::set<std::string> keys = RandomNumbers(100);
   const Built built("rocksieve.ribbon:10", keys);

@@ -318,72 +318,6 @@ TEST(RangeFilter, NeverRefusesARangeThatHasAKey) {
   EXPECT_GT(refused, 20000u);
 }
 
-// Grafite's bound: ranges of L values at a universe of U codes are refused but for n L / U.
-TEST(RangeFilter, RefusesRangesAsOftenAsItsUniverseSays) {
-  Random random(7);
-  constexpr uint64_t kKeys = 50000, kQueries = 100000;
-  std::set<std::string> keys;
-  while (keys.size() < kKeys) keys.insert(BigEndian(random()));
-  BlockBuilder builder(Spec("rocksieve.range:12"));
-  for (const std::string& key : keys) builder.AddKey(key);
-  const FilterBlock block = builder.Finish();
-  EXPECT_LE(8.0 * static_cast<double>(block.size), 12.02 * kKeys);
-  const OpenedFilter opened = OpenFilter(block.view());
-  const double rate_of_one = ExpectedFalsePositiveRate(opened.info);
-  EXPECT_LE(rate_of_one, std::exp2(-(12 - 1.75)));
-  for (const uint64_t length : {1, 16, 64}) {
-    uint64_t may = 0;
-    for (uint64_t i = 0; i < kQueries; i++) {
-      const uint64_t first = random() >> 1;
-      may += opened.filter->MayContainRange(BigEndian(first), BigEndian(first + length)) ? 1 : 0;
-    }
-    const double expected = kQueries * (1 - std::pow(1 - rate_of_one, length));
-    EXPECT_NEAR(static_cast<double>(may), expected, 6 * std::sqrt(expected)) << length;
-  }
-}
-
-// Numbers that lie closely enough are stored as they are.
-TEST(RangeFilter, IsExactForConsecutiveNumbers) {
-  Random random(8);
-  std::set<std::string> keys;
-  BlockBuilder builder(Spec("rocksieve.range:14:prefixes-1"));
-  for (uint64_t time = 1'700'000'000'000, i = 0; i < 30000; i++) {
-    keys.insert(BigEndian(time += 1 + random() % 1500));
-  }
-  for (const std::string& key : keys) builder.AddKey(key);
-  const FilterBlock block = builder.Finish();
-  const OpenedFilter opened = OpenFilter(block.view());
-  ASSERT_NE(opened.filter, nullptr);
-  for (int i = 0; i < 100000; i++) {
-    const uint64_t first = 1'700'000'000'000 + random() % 22'000'000;
-    const std::string begin = BigEndian(first), end = BigEndian(first + 1 + random() % 900);
-    const auto found = keys.lower_bound(begin);
-    ASSERT_EQ(opened.filter->MayContainRange(begin, end), found != keys.end() && *found < end);
-  }
-}
-
-TEST(RangeFilter, RefusesPrefixesOfTheLengthsItWasTold) {
-  Random random(9);
-  BlockBuilder builder(Spec("rocksieve.range:12:prefixes-4-9"));
-  std::set<std::string> keys;
-  for (int i = 0; i < 20000; i++) {
-    keys.insert("d" + std::to_string(100 + random() % 300) + "/f" +
-                std::to_string(100 + random() % 400) + "/" + std::to_string(random()));
-  }
-  for (const std::string& key : keys) builder.AddKey(key);
-  const FilterBlock block = builder.Finish();
-  const OpenedFilter opened = OpenFilter(block.view());
-  uint64_t may = 0;
-  for (uint64_t i = 0; i < 10000; i++) {
-    const std::string prefix = i % 2 == 0 ? "d" + std::to_string(400 + random() % 300)
-                                          : "d100/g" + std::to_string(100 + random() % 400);
-    std::string end = prefix;
-    end.back()++;
-    may += opened.filter->MayContainRange(prefix, end) ? 1 : 0;
-  }
-  EXPECT_LT(may, 100u);
-}
-
 // Prefixes are counted up to the greatest number there is, and not beyond.
 TEST(RangeFilter, RefusesTheLastPrefixes) {
   Random random(10);
@@ -420,28 +354,22 @@ TEST(RangeSpec, IsReadWrittenAndRefused) {
   }
   EXPECT_EQ(Spec("rocksieve.range:12:order-8:prefixes-4").ToString(),
             "rocksieve.range:12:prefixes-4:order-8");
-  const auto error = [](const char* text) {
+  const auto error = [](const std::string& text) {
     FilterSpec spec;
     return FilterSpec::Parse(text, &spec);
   };
-  for (const char* text :
-       {"prefixes-", "prefixes-0", "prefixes-256", "prefixes-8-8", "prefixes-9-8",
-        "prefixes-1-2-3-4-5", "prefixes-8x", "prefixes--8", "prefixes"}) {
-    EXPECT_NE(error((std::string("rocksieve.range:12:") + text).c_str())
-                  .find("for example prefixes-8-24"),
-              std::string::npos)
+  for (const char* text : {"prefixes-", "prefixes-0", "prefixes-256", "prefixes-8-8",
+                           "prefixes-9-8", "prefixes-1-2-3-4-5", "prefixes-8x", "prefixes--8",
+                           "prefixes", "order", "order-256", "order-1-2", "order-x"}) {
+    const char* const example = text[0] == 'p' ? "example prefixes-8-24" : "example order-16";
+    EXPECT_NE(error(std::string("rocksieve.range:12:") + text).find(example), std::string::npos)
         << text;
   }
-  for (const char* text : {"order", "order-256", "order-1-2", "order-x"}) {
-    EXPECT_NE(
-        error((std::string("rocksieve.range:12:") + text).c_str()).find("for example order-16"),
-        std::string::npos)
-        << text;
+  for (const auto& [text, said] :
+       {std::pair("range:12:order-1:order-2", "is there twice"),
+        {"ribbon:12:order-1", "is not one of the options"}, {"range:5", "6 to 32"}}) {
+    EXPECT_NE(error(std::string("rocksieve.") + text).find(said), std::string::npos) << text;
   }
-  EXPECT_NE(error("rocksieve.range:12:order-1:order-2").find("is there twice"), std::string::npos);
-  EXPECT_NE(error("rocksieve.ribbon:12:order-1").find("is not one of the options"),
-            std::string::npos);
-  EXPECT_NE(error("rocksieve.range:5").find("6 to 32"), std::string::npos);
 }
 
 }  // namespace

@@ -54,18 +54,6 @@ TEST(HtmlTable, HasHeadsAndRows) {
   EXPECT_NE(table.find("<tr class=\"strong\">"), std::string::npos) << table;
 }
 
-TEST(BarChart, IsOnOneScale) {
-  const std::string chart =
-      BarChart(
-          "bars", {"what", "bar", ""},
-          {{"half", 10, "ten"}, {"stacked", 5, "15", "c2", 10}, {"marked", 0, "0", "c3", 0, 20}})
-          .markup();
-  EXPECT_NE(chart.find("width=\"500\""), std::string::npos) << chart;  // 10 of 20
-  EXPECT_NE(chart.find("x=\"250\" y=\"3\" width=\"500\""), std::string::npos) << chart;
-  EXPECT_NE(chart.find("x=\"997\""), std::string::npos) << chart;
-  EXPECT_EQ(BarChart("none", {}, {{"zero", 0, "0"}}).markup().find("nan"), std::string::npos);
-}
-
 PictureFile File(int level, uint64_t number, const std::string& filter) {
   return {std::to_string(number) + ".sst", level, 1000, 50000,
           filter == "none" ? 0u : 1250u,   filter};
@@ -155,20 +143,6 @@ TEST(JoinFile, SaysWhatIsWrong) {
   EXPECT_NE(Refusal("{\"operation\": \"count\", \"rows\": 0, \"seconds\": 1, \"remotes\": [{}]}")
                 .find("/remotes/0/address"),
             std::string::npos);
-}
-
-// Each number of a plan by something that is none.
-TEST(JoinFile, RefusesWhatIsNoNumber) {
-  const std::string plan = kPlan;
-  for (const char* number : {"\"bytes\": 120", "\"local_keys\": 5", "\"range_common_keys\": 2"}) {
-    const std::string name = std::string(number).substr(0, std::string(number).find(':'));
-    for (const char* wrong :
-         {"-1", "1.5", "\"5\"", "null", "[]", "{}", "true", "1e999", "99999999999999999999"}) {
-      std::string text = plan;
-      text.replace(text.find(number), std::string(number).size(), name + ": " + wrong);
-      Refusal(text);
-    }
-  }
 }
 
 TEST(Style, FetchesNothing) {
