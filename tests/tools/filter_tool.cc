@@ -22,8 +22,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +31,7 @@
 
 #include "lib/filter/builder.h"
 #include "support/text.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
@@ -71,35 +72,13 @@ std::vector<std::string> KeysFrom(const std::vector<std::string_view>& words, si
 }
 
 const char* StateName(BlockState state) {
-  switch (state) {
-    case BlockState::kIntact:
-      return "intact";
-    case BlockState::kForeign:
-      return "foreign";
-    case BlockState::kDamaged:
-      return "damaged";
-    case BlockState::kFutureVersion:
-      return "future";
-  }
-  Fail("a state without a name");
+  return state == BlockState::kIntact    ? "intact"
+         : state == BlockState::kForeign ? "foreign"
+         : state == BlockState::kDamaged ? "damaged"
+                                         : "future";
 }
 
-// A block in memory of exactly its size, so that a sanitizer sees every step out of it.
-struct ExactBlock {
-  explicit ExactBlock(std::string_view hex) {
-    const std::string bytes = FromHex(hex);
-    data = std::make_unique<char[]>(bytes.size());
-    size = bytes.size();
-    if (size > 0) std::memcpy(data.get(), bytes.data(), size);
-  }
-  std::string_view view() const { return {data.get(), size}; }
-
-  std::unique_ptr<char[]> data;
-  size_t size;
-};
-
 std::string Build(const std::vector<std::string_view>& words) {
-  if (words.size() < 2) Fail("a build needs a spec");
   rocksieve::FilterSpec spec;
   const std::string error = rocksieve::FilterSpec::Parse(words[1], &spec);
   if (!error.empty()) Fail(error);
@@ -112,8 +91,7 @@ std::string Build(const std::vector<std::string_view>& words) {
 }
 
 std::string Query(const std::vector<std::string_view>& words) {
-  if (words.size() < 2) Fail("query needs a block");
-  const ExactBlock block(words[1]);
+  const rocksieve::fuzz::ExactCopy block(FromHex(words[1]));
   const std::vector<std::string> keys = KeysFrom(words, 2);
   const OpenedFilter opened = rocksieve::OpenFilter(block.view());
   if ((opened.filter != nullptr) != (opened.state == BlockState::kIntact)) {
@@ -140,8 +118,8 @@ std::string Query(const std::vector<std::string_view>& words) {
 }
 
 std::string Ranges(const std::vector<std::string_view>& words) {
-  if (words.size() < 2 || words.size() % 2 != 0) Fail("ranges needs a block and pairs of keys");
-  const ExactBlock block(words[1]);
+  if (words.size() % 2 != 0) Fail("ranges needs pairs of keys");
+  const rocksieve::fuzz::ExactCopy block(FromHex(words[1]));
   const std::vector<std::string> bounds = KeysFrom(words, 2);
   const OpenedFilter opened = rocksieve::OpenFilter(block.view());
   std::string answers;
@@ -153,8 +131,7 @@ std::string Ranges(const std::vector<std::string_view>& words) {
 }
 
 std::string Info(const std::vector<std::string_view>& words) {
-  if (words.size() != 2) Fail("info needs a block");
-  const ExactBlock block(words[1]);
+  const rocksieve::fuzz::ExactCopy block(FromHex(words[1]));
   const OpenedFilter opened = rocksieve::OpenFilter(block.view());
   std::string answer = StateName(opened.state);
   if (opened.state != BlockState::kIntact) return answer;
@@ -168,8 +145,7 @@ std::string Info(const std::vector<std::string_view>& words) {
 }
 
 std::string Hash(const std::vector<std::string_view>& words) {
-  if (words.size() < 2) Fail("hash needs a block");
-  const ExactBlock block(words[1]);
+  const rocksieve::fuzz::ExactCopy block(FromHex(words[1]));
   const OpenedFilter opened = rocksieve::OpenFilter(block.view());
   if (!opened.filter) Fail("hash needs an intact block");
   std::string answer;
@@ -183,23 +159,15 @@ std::string Hash(const std::vector<std::string_view>& words) {
 }  // namespace
 
 int main() {
+  static const std::map<std::string_view, std::string (*)(const std::vector<std::string_view>&)>
+      kRequests = {{"build", Build}, {"partition", Build}, {"unordered", Build}, {"query", Query},
+                   {"ranges", Ranges}, {"info", Info}, {"hash", Hash}};
   std::ios::sync_with_stdio(false);
   for (std::string line; std::getline(std::cin, line);) {
     const std::vector<std::string_view> words = SplitAtSpaces(line);
-    std::string answer;
-    if (words[0] == "build" || words[0] == "partition" || words[0] == "unordered") {
-      answer = Build(words);
-    } else if (words[0] == "query") {
-      answer = Query(words);
-    } else if (words[0] == "ranges") {
-      answer = Ranges(words);
-    } else if (words[0] == "info") {
-      answer = Info(words);
-    } else if (words[0] == "hash") {
-      answer = Hash(words);
-    } else {
-      Fail("unknown request: " + std::string(words[0]));
-    }
-    std::cout << answer << std::endl;
+    const auto request = kRequests.find(words[0]);
+    if (request == kRequests.end()) Fail("unknown request: " + std::string(words[0]));
+    if (words.size() < 2) Fail(std::string(words[0]) + " needs a block or a spec");
+    std::cout << request->second(words) << std::endl;
   }
 }

@@ -335,19 +335,6 @@ double Taken(const std::vector<BudgetedFile>& files) {
   return bits;
 }
 
-TEST(AllocationOfBytes, IsThatOfAsManyBitsPerEntry) {
-  const Tree tree = Levels(10, 3, 5000);
-  const std::vector<BudgetedFile> files = tree.Files();
-  const double entries = Entries(files);
-  for (const double bits : {2.0, 6.0, 10.0, 15.0}) {
-    const std::vector<double> of_bytes = BitsOf(AllocatorForBytes(bits, entries).Ideal(files));
-    AllocatorOptions options;
-    options.bits_per_entry = bits;
-    const std::vector<double> of_bits = BitsOf(Allocator(options).Ideal(files));
-    for (size_t i = 0; i < files.size(); i++) EXPECT_NEAR(of_bytes[i], of_bits[i], 0.01) << i;
-  }
-}
-
 // More would save next to nothing, and be missed when the tree has grown.
 TEST(AllocationOfBytes, IsNotUsedUpByASmallTree) {
   Tree tree;
@@ -357,38 +344,6 @@ TEST(AllocationOfBytes, IsNotUsedUpByASmallTree) {
   const Allocator allocator = AllocatorForBytes(1000, 20000);
   EXPECT_NEAR(MeanBits(files, allocator.Ideal(files)), 16, 0.2);
   EXPECT_LT(Decide(allocator, files, 0).bits_per_key, 21);
-}
-
-// Files of a single run are rewritten with more keys, again and again.
-TEST(AllocationOfBytes, IsKeptWhileFilesAreRewritten) {
-  constexpr int kFiles = 40;
-  const Allocator allocator = AllocatorForBytes(10, kFiles * 5000);
-  Tree tree;
-  for (int i = 0; i < kFiles; i++) tree.Add(i / 40.0, (i + 0.99) / 40, 5000);
-  std::vector<BudgetedFile> files = tree.Files();
-  double most = 0;
-  for (int round = 0; round < 16; round++) {  // each adds a tenth: to 4.2 times as much
-    for (size_t next = 0; next < files.size(); next++) {
-      Outlook outlook;
-      outlook.freed_bits = std::max(0.0, files[next].filter_bits);
-      files[next].filter_bits = -1;
-      files[next].entries = files[next].filter_keys =
-          static_cast<uint64_t>(1.1 * static_cast<double>(files[next].entries));
-      const FilterChoice choice = Decide(allocator, files, next, outlook);
-      files[next].filter_bits = choice.bits_per_key * static_cast<double>(files[next].filter_keys);
-      most = std::max(most, Taken(files));
-    }
-  }
-  const double budget = 8 * static_cast<double>(allocator.options().bytes);
-  EXPECT_LT(most, 1.02 * budget);
-  EXPECT_GT(Taken(files), 0.93 * budget);
-  const auto [least_bits, most_bits] = std::minmax_element(
-      files.begin(), files.end(), [](const BudgetedFile& a, const BudgetedFile& b) {
-        return a.filter_bits / static_cast<double>(a.entries) <
-               b.filter_bits / static_cast<double>(b.entries);
-      });
-  EXPECT_LT(most_bits->filter_bits / static_cast<double>(most_bits->entries),
-            1.6 * least_bits->filter_bits / static_cast<double>(least_bits->entries));
 }
 
 // Data in the order of keys is never rewritten: what is left is shared with what is still to come.

@@ -219,32 +219,6 @@ TEST(LookupDensity, LooksAtWhatFalsePositivesRead) {
   }
 }
 
-// Files in which lookups are frequent have more bits, and all together the budget's.
-TEST(LookupDensity, DecidesOnBits) {
-  Random random(7);
-  const FilesOfTree tree(0, 1);
-  const auto density = LookupDensity::Learn(tree.files(), HeardOf(k9010, 8, &random));
-  ASSERT_NE(density, nullptr);
-  Outlook even, heard;
-  heard.lookups = density.get();
-  const Allocator allocator{AllocatorOptions()};
-  double sum_even = 0, sum_heard = 0;
-  for (size_t i = 0; i < tree.files().size(); i++) {
-    sum_even += allocator.DecideBits(tree.files(), i, even);
-    sum_heard += allocator.DecideBits(tree.files(), i, heard);
-  }
-  EXPECT_NEAR(sum_heard / sum_even, 1, 0.01);
-  AllocatorOptions of_bytes;
-  of_bytes.bytes = 562500;  // 10 bits per entry
-  for (const Allocator& one : {Allocator(AllocatorOptions()), Allocator(of_bytes)}) {
-    std::vector<BudgetedFile> files = tree.files();
-    for (BudgetedFile& file : files) file.filter_bits = 9.8 * 10000;
-    constexpr size_t kHot = 16, kCold = 2;  // of forty
-    EXPECT_GT(one.DecideBits(files, kHot, heard), one.DecideBits(files, kHot, even) + 2);
-    EXPECT_LT(one.DecideBits(files, kCold, heard), one.DecideBits(files, kCold, even) - 0.5);
-  }
-}
-
 }  // namespace
 
 // Key shares of files, beside trees whose keys are all known.

@@ -46,25 +46,6 @@ RC_GTEST_PROP(FilterProperties, NoKeyIsEverLost, (const std::vector<std::string>
   for (const std::string& key : keys) RC_ASSERT(opened.filter->MayContain(key));
 }
 
-RC_GTEST_PROP(FilterProperties, ManyKeysAreNotLostEither, ()) {
-  const auto count = *rc::gen::inRange<size_t>(0, 20000);
-  const auto prefix = *rc::gen::arbitrary<std::string>();
-  const std::vector<std::string> keys = NumberedKeys(count, prefix);
-  const FilterBlock block = BuildFilter(AnySpec(), keys);
-  const OpenedFilter opened = OpenFilter(block.view());
-  RC_ASSERT(opened.state == BlockState::kIntact);
-  for (const std::string& key : keys) RC_ASSERT(opened.filter->MayContain(key));
-}
-
-RC_GTEST_PROP(FilterProperties, OrderDoesNotMatter, (const std::set<std::string>& keys)) {
-  FilterSpec spec = AnySpec();
-  spec.salted = false;
-  std::vector<std::string> order(keys.begin(), keys.end());
-  const FilterBlock sorted = BuildFilter(spec, order);
-  std::reverse(order.begin(), order.end());
-  RC_ASSERT(BuildFilter(spec, order).view() == sorted.view());
-}
-
 RC_GTEST_PROP(FilterProperties, ASpecIsItsCanonicalForm, ()) {
   const FilterSpec spec = AnySpec();
   FilterSpec again;

@@ -226,25 +226,6 @@ TEST_F(LineReaderTest, TwoReadersOfOneDescriptorAreIndependent) {
   close(descriptor);
 }
 
-TEST_F(LineReaderTest, ReadsPipes) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  ASSERT_EQ(write(ends[1], "a\nb", 3), 3);
-  close(ends[1]);
-  LineReader reader(ends[0], "it");
-  EXPECT_EQ(All(&reader), (Lines{"a", "b"}));
-  close(ends[0]);
-}
-
-TEST_F(LineReaderTest, NamesALineThatIsTooLong) {
-  LineReader reader(Write("abc\nabcd\nabc\n"));
-  reader.LimitLines(3);
-  EXPECT_EQ(All(&reader), Lines{"abc"});
-  EXPECT_EQ(reader.error(), path_ +
-                                ", line 2: longer than 3 bytes. Are its lines separated by "
-                                "newlines? Else take this one out.");
-}
-
 TEST_F(LineReaderTest, SaysWhyAFileCannotBeRead) {
   LineReader nothing("/nowhere/at/all");
   EXPECT_EQ(nothing.error(), "cannot read /nowhere/at/all: No such file or directory");
@@ -352,22 +333,6 @@ TEST_F(PendingFileTest, AppearsWhenItIsPublished) {
   Publish(file.get());
   EXPECT_EQ(Contents(), "rows");
   EXPECT_EQ(Files(), 1u);
-}
-
-TEST_F(PendingFileTest, ReplacesWhatIsThereAndKeepsItsPermissions) {
-  std::ofstream(Path()) << "old";
-  ASSERT_EQ(chmod(Path().c_str(), 0640), 0);
-  {
-    const auto file = Created();
-    Write(file.get(), "not published");
-  }
-  EXPECT_EQ(Contents(), "old");
-  const auto file = Created();
-  Write(file.get(), "new");
-  Publish(file.get());
-  EXPECT_EQ(Contents(), "new");
-  EXPECT_EQ(Files(), 1u);
-  EXPECT_EQ(fs::status(Path()).permissions(), fs::perms(0640));
 }
 
 TEST_F(PendingFileTest, CanBeOpenedByOthersWhileItHasNoName) {
