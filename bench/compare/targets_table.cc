@@ -14,16 +14,13 @@ namespace {
 
 using Kind = Column::Kind;
 
-// Which kernels a figure is for.
-enum class Kernels { kAny, kBest, kPortable, kSse2, kAvx2 };
-
 struct Target {
   const char* filter;  // a spec, or what specs begin with: a family and its colon
   const char* figure;
   double limit;
   std::vector<const char*> tables;  // where its rows are
   std::vector<const char*> fields;  // of these rows; the worst counts
-  Kernels kernels = Kernels::kAny;
+  std::string kernels = {};         // that the figure is for; empty: any
   uint64_t most_keys = UINT64_MAX;
 };
 
@@ -32,12 +29,13 @@ constexpr uint64_t kMostInCaches = 1'000'000;
 
 constexpr char kLowerRate[] = "rate over RocksDB's Bloom";
 constexpr char kFewerBits[] = "bits per key without the range";
-constexpr char kMissing[] = "missing query over RocksDB's Bloom";
-constexpr char kPresent[] = "present query over RocksDB's Bloom";
-constexpr char kBuild[] = "build over RocksDB's Bloom";
+constexpr const char* kOverBloom[] = {"missing query over RocksDB's Bloom",
+                                      "present query over RocksDB's Bloom"};
+constexpr const char* kOverRibbon[] = {"missing query over Ribbon", "present query over Ribbon"};
 
 const std::vector<Target>& Targets() {
   static const std::vector<Target> targets = [] {
+    const std::string best(IsaName(UsableIsas().back()));
     std::vector<Target> all = {
         {"rocksieve.bloom:8", kLowerRate, 0.60, {"rates"}, {"rate_over_reference"}},
         {"rocksieve.bloom:10", kLowerRate, 0.53, {"rates"}, {"rate_over_reference"}},
@@ -51,41 +49,31 @@ const std::vector<Target>& Targets() {
         {"rocksieve.ribbon:0.1%", kFewerBits, 10.115, {"sizes"}, {"bits_per_key_without_range"}},
         {"rocksieve.ribbon:1%", kFewerBits, 6.825, {"sizes"}, {"bits_per_key_without_range"}}};
     const auto add_time = [&all](const char* filter, const char* figure, double limit,
-                                 const char* table, const char* field, Kernels kernels) {
+                                 const char* table, const char* field, const std::string& kernels) {
       all.push_back({filter, figure, limit, {table, "isas"}, {field}, kernels, kMostInCaches});
     };
+    const auto add_queries = [&](const char* filter, const char* const(&figures)[2], double missing,
+                                 double present, const std::string& kernels) {
+      add_time(filter, figures[0], missing, "queries", "missing_over_reference", kernels);
+      add_time(filter, figures[1], present, "queries", "present_over_reference", kernels);
+    };
     for (const char* bloom : {"rocksieve.bloom:10", "rocksieve.bloom:16"}) {
-      const auto add_query = [&](double missing, double present, Kernels kernels) {
-        add_time(bloom, kMissing, missing, "queries", "missing_over_reference", kernels);
-        add_time(bloom, kPresent, present, "queries", "present_over_reference", kernels);
-      };
-      const auto add_build = [&](double limit, Kernels kernels) {
-        add_time(bloom, kBuild, limit, "builds", "build_over_bloomfilter", kernels);
-      };
-      add_query(0.5, 0.8, Kernels::kBest);
-      add_query(0.6, 1.0, Kernels::kPortable);
-      add_build(2, Kernels::kAvx2);
-      add_build(4, Kernels::kSse2);
-      add_build(4, Kernels::kPortable);
+      add_queries(bloom, kOverBloom, 0.5, 0.8, best);
+      add_queries(bloom, kOverBloom, 0.6, 1.0, "portable");
+      add_time(bloom, "build over RocksDB's Bloom", 2, "builds", "build_over_bloomfilter", "avx2");
+      add_time(bloom, "build over RocksDB's Bloom", 4, "builds", "build_over_bloomfilter", "sse2");
+      add_time(bloom, "build over RocksDB's Bloom", 4, "builds", "build_over_bloomfilter",
+               "portable");
     }
-    const char* cuckoo = "rocksieve.cuckoo:0.1%";
-    add_time(cuckoo, "missing query over Ribbon", 0.45, "queries", "missing_over_reference",
-             Kernels::kBest);
-    add_time(cuckoo, "present query over Ribbon", 0.45, "queries", "present_over_reference",
-             Kernels::kBest);
-    add_time(cuckoo, "build over Ribbon", 0.65, "builds", "build_over_ribbonfilter",
-             Kernels::kBest);
+    add_queries("rocksieve.cuckoo:0.1%", kOverRibbon, 0.45, 0.45, best);
+    add_time("rocksieve.cuckoo:0.1%", "build over Ribbon", 0.65, "builds",
+             "build_over_ribbonfilter", best);
     for (const char* ribbon : {"rocksieve.ribbon:0.1%", "rocksieve.ribbon:1%"}) {
-      for (const auto& [kernels, limit] :
-           {std::pair(Kernels::kBest, 0.33), std::pair(Kernels::kPortable, 0.45)}) {
-        add_time(ribbon, "missing query over Ribbon", limit, "queries", "missing_over_reference",
-                 kernels);
-        add_time(ribbon, "present query over Ribbon", limit, "queries", "present_over_reference",
-                 kernels);
-      }
+      add_queries(ribbon, kOverRibbon, 0.33, 0.33, best);
+      add_queries(ribbon, kOverRibbon, 0.45, 0.45, "portable");
     }
     add_time("rocksieve.ribbon:0.1%", "build over Ribbon", 0.55, "builds",
-             "build_over_ribbonfilter", Kernels::kBest);
+             "build_over_ribbonfilter", best);
     struct FamilyLimits {
       const char* family;
       double batch_over_single, bytes_per_key;
@@ -103,7 +91,7 @@ const std::vector<Target>& Targets() {
                      1.0,
                      {"queries", "isas"},
                      {"missing_batch_over_single", "present_batch_over_single"},
-                     Kernels::kAny,
+                     "",
                      kMostInCaches});
       all.push_back({limits.family,
                      "bytes per key to build",
@@ -116,29 +104,13 @@ const std::vector<Target>& Targets() {
   return targets;
 }
 
-std::string KernelsName(Kernels kernels) {
-  switch (kernels) {
-    case Kernels::kAny:
-      return "";
-    case Kernels::kBest:
-      return std::string(IsaName(UsableIsas().back()));
-    case Kernels::kPortable:
-      return "portable";
-    case Kernels::kSse2:
-      return "sse2";
-    case Kernels::kAvx2:
-      return "avx2";
-  }
-  return "";
-}
-
 bool Concerns(const Target& target, const nlohmann::json& row) {
   const std::string filter = row["filter"].get<std::string>();
   const uint64_t keys = row["keys"].get<uint64_t>();
   const std::string wanted = target.filter;
   const bool matches = wanted.back() == ':' ? filter.rfind(wanted, 0) == 0 : filter == wanted;
   return matches && keys >= kLeastKeys && keys <= target.most_keys &&
-         (target.kernels == Kernels::kAny || row["isa"] == KernelsName(target.kernels));
+         (target.kernels.empty() || row["isa"] == target.kernels);
 }
 
 std::vector<double> Measured(const Target& target, const nlohmann::json& tables) {
@@ -187,7 +159,7 @@ Table CompareWithTargets(Run* run) {
     const double worst = *std::max_element(values.begin(), values.end());
     table.rows.push_back({{"filter", target.filter},
                           {"figure", target.figure},
-                          {"kernels", KernelsName(target.kernels)},
+                          {"kernels", target.kernels},
                           {"target", target.limit},
                           {"measured", Range(values)},
                           {"measured_values", values},

@@ -68,9 +68,10 @@ Table MeasureTrees(const std::vector<TreeCandidate>& own, const Workload& worklo
     tree.AskPresentKeys(run->settings.gets);
     wrong[field] = tree.wrong();
   }
-  Table table = {.name = subject,
-                 .columns = {{"query", "", "", Column::Kind::kText}},
-                 .rows = std::move(kinds)};
+  Table table;
+  table.name = subject;
+  table.columns = {{"query", "", "", Column::Kind::kText}};
+  table.rows = std::move(kinds);
   for (const nlohmann::json& other : {gets, bits, files, wrong}) table.rows.push_back(other);
   for (const TreeCandidate& candidate : candidates) table.columns.push_back(candidate.column());
   return table;
