@@ -177,10 +177,10 @@ rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& con
       return builtin_->GetFilterBitsReader(contents);
     case BlockState::kDamaged:
       counters_->CountDamaged("is damaged");
-      return new MayMatchReader();
+      break;
     case BlockState::kFutureVersion:
       counters_->CountFuture("comes from a later version of rocksieve");
-      return new MayMatchReader();
+      break;
   }
   return new MayMatchReader();
 }

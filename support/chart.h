@@ -79,4 +79,9 @@ std::string ClassOfSeries(size_t index);
 // The text as XML and HTML have it, between tags and in attributes. REQUIRES: it is UTF-8.
 std::string EscapedMarkup(std::string_view text);
 
+// A chart for people at a terminal.
+
+// ASCII characters, at most `width` columns; one letter for each series, explained below.
+std::string TerminalDrawing(const Chart& chart, size_t width);
+
 }  // namespace rocksieve

@@ -70,7 +70,7 @@ std::vector<std::vector<std::string>> Heads(const std::vector<Column>& columns) 
       const size_t above = height - lines.size();
       heads[i].push_back(i < above ? "" : lines[i - above]);
     }
-    heads[height].emplace_back(column.subhead);
+    heads[height].push_back(column.subhead);
   }
   return heads;
 }
@@ -147,7 +147,7 @@ size_t SparestOf(const std::vector<Column>& columns) {
 
 // "filter bytes"
 std::string NameOf(const Column& column) {
-  std::string name = std::string(column.head) + " " + std::string(column.subhead);
+  std::string name = column.head + " " + column.subhead;
   std::replace(name.begin(), name.end(), '\n', ' ');
   name.erase(0, name.find_first_not_of(' '));
   name.erase(name.find_last_not_of(' ') + 1);

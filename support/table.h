@@ -19,9 +19,9 @@ struct Column {
   // kAligned: significant digits, with the points of the column in line.
   enum class Kind { kText, kFixed, kSignificant, kPercent, kAligned };
 
-  std::string_view field;  // of the rows; a JSON pointer if it begins with a slash; "": the row
-  std::string_view head;   // often shared by neighbours; may have several lines
-  std::string_view subhead;
+  std::string field;  // of the rows; a JSON pointer if it begins with a slash; "": the row
+  std::string head;   // often shared by neighbours; may have several lines
+  std::string subhead;
   Kind kind = Kind::kFixed;  // kText is aligned left, all others right
   int digits = 2;
   std::string (*print)(const Json& value) = nullptr;  // instead of the kind; of null: "-"

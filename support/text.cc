@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -28,13 +29,6 @@ std::string WithCommas(const std::string& number) {
 }
 
 bool CanBePrinted(char byte) { return byte >= ' ' && byte <= '~'; }
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 
@@ -146,9 +140,10 @@ bool FromHexBytes(std::string_view text, std::string* bytes) {
   if (text.empty() || text.size() % 2 != 0) return false;
   bytes->clear();
   for (size_t i = 0; i < text.size(); i += 2) {
-    const int high = HexDigit(text[i]), low = HexDigit(text[i + 1]);
-    if (high < 0 || low < 0) return false;
-    *bytes += static_cast<char>(high << 4 | low);
+    uint8_t byte = 0;
+    const char* const end = text.data() + i + 2;
+    if (std::from_chars(text.data() + i, end, byte, 16).ptr != end) return false;
+    *bytes += static_cast<char>(byte);
   }
   return true;
 }
@@ -220,6 +215,26 @@ std::string HexDump(std::string_view bytes, uint64_t offset) {
     text += "|\n";
   }
   return text;
+}
+
+// Damerau, Communications of the ACM 7:3, 1964; as optimal string alignment.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> distance(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); i++) {
+    for (size_t j = 0; j <= b.size(); j++) {
+      size_t& here = distance[i][j];
+      if (i == 0 || j == 0) {
+        here = i + j;
+        continue;
+      }
+      here = std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1,
+                       distance[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        here = std::min(here, distance[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return distance[a.size()][b.size()];
 }
 
 std::string ProcessorName() {

@@ -72,6 +72,10 @@ bool FromHexBytes(std::string_view text, std::string* bytes);
 // Lines of 16 bytes: where they stand in the file, their digits, and what can be printed of them.
 std::string HexDump(std::string_view bytes, uint64_t offset);
 
+// Insertions, deletions, substitutions, and exchanges of neighbours that make one word of the other.
+// Cost: their lengths multiplied.
+size_t EditDistance(std::string_view a, std::string_view b);
+
 // The processor's name as the kernel has it; "unknown" if that does not say.
 std::string ProcessorName();
 

@@ -21,7 +21,7 @@
 #include <system_error>
 #include <vector>
 
-#include "support/work_dir.h"
+#include "support/parallel.h"
 #include "tools/command/command.h"
 
 namespace rocksieve::tools {
@@ -126,7 +126,7 @@ void AfterAbort(int) {
 // * a file that may not grow (ulimit -f) is an error of the write, and does not end the process.
 // * under a limit of memory (ulimit -v) threads take little of it in advance.
 // * std::terminate(), as by an exception in a thread of RocksDB, removes temporary directories
-//   (work_dir.h), says what happened and ends the process with kCannotRun: no core is dumped. So
+//   (support/parallel.h), says what happened and ends the process with kCannotRun: no core is dumped. So
 //   does abort(), as by an assertion of RocksDB.
 void PrepareForTheWorst() {
   OccupyStandardStreams();

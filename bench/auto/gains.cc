@@ -19,7 +19,7 @@
 #include "bench/clock.h"
 #include "lib/filter/builder.h"
 #include "lib/filter/family.h"
-#include "plugin/tables/builtin_model.h"
+#include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve::bench {
 namespace {

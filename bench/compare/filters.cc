@@ -11,7 +11,6 @@
 #include "lib/hash/key_hash.h"
 #include "lib/hash/mix.h"
 #include "plugin/database/policy_spec.h"
-#include "plugin/tables/builtin_model.h"
 #include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve::bench {

@@ -89,12 +89,12 @@ nlohmann::json Observe(const Candidate& candidate, uint64_t keys, const ProbeBud
           {"counted", counted}};
 }
 
-constexpr Column kFilter = {"filter", "", "filter", Kind::kText};
-constexpr Column kBits = {"bits_per_key", "bits", "per key", Kind::kFixed, 3};
-constexpr Column kRate = {"rate", "missing that", "pass, %", Kind::kPercent, 4};
-constexpr Column kError = {"rate_standard_error", "standard", "error, %", Kind::kPercent, 2};
-constexpr Column kOverModel = {"rate_over_model", "over its", "model", Kind::kFixed, 3};
-constexpr Column kCounted = {"counted", "", "counted", Kind::kFixed, 0};
+const Column kFilter = {"filter", "", "filter", Kind::kText};
+const Column kBits = {"bits_per_key", "bits", "per key", Kind::kFixed, 3};
+const Column kRate = {"rate", "missing that", "pass, %", Kind::kPercent, 4};
+const Column kError = {"rate_standard_error", "standard", "error, %", Kind::kPercent, 2};
+const Column kOverModel = {"rate_over_model", "over its", "model", Kind::kFixed, 3};
+const Column kCounted = {"counted", "", "counted", Kind::kFixed, 0};
 
 // Measures a line-up one by one, and relates each filter to the first: the settings' specs, or for
 // each amount these, in which it takes the place of "*".

@@ -48,7 +48,7 @@ int PrintPrices(FigureRun* run);
 void Draw(const Table& table, const std::string& directory);
 
 // The first column of most tables.
-inline constexpr Column kOverlap = {"overlap_percent", "over-", "lap, %",
-                                    Column::Kind::kSignificant, 3};
+inline const Column kOverlap = {"overlap_percent", "over-", "lap, %",
+                                Column::Kind::kSignificant, 3};
 
 }  // namespace rocksieve::bench

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/text.h"
 
 namespace rocksieve::bench {

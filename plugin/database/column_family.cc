@@ -39,6 +39,49 @@ std::string Unescaped(const std::string& text) {
   return result;
 }
 
+using rocksdb::Slice;
+
+// Stands for a comparator that is in another program only. RocksDB opens a database only with one
+// of the right name; for listing its files the order does not matter.
+class NameOfComparator final : public rocksdb::Comparator {
+ public:
+  explicit NameOfComparator(std::string name) : name_(std::move(name)) {}
+  const char* Name() const override { return name_.c_str(); }
+  int Compare(const Slice& a, const Slice& b) const override { return a.compare(b); }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  const std::string name_;
+};
+
+// Orders keys as another comparator does those that have timestamps, and has its name. With it any
+// release of RocksDB reads keys that were stripped of their timestamps: those before 8.5 would cut
+// off the ends of keys in their place, and later ones want the option too.
+class WithoutTimestamps final : public rocksdb::Comparator {
+ public:
+  explicit WithoutTimestamps(std::shared_ptr<const rocksdb::Comparator> base)
+      : base_(std::move(base)) {}
+  const char* Name() const override { return base_->Name(); }
+  int Compare(const Slice& a, const Slice& b) const override {
+    return base_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b, /*b_has_ts=*/false);
+  }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  const std::shared_ptr<const rocksdb::Comparator> base_;
+};
+
+std::shared_ptr<const rocksdb::Comparator> Unowned(const rocksdb::Comparator* comparator) {
+  return {comparator, [](const rocksdb::Comparator*) {}};
+}
+
+bool IsFalse(const std::string& value) { return value == "false" || value == "0"; }
+bool IsTrue(const std::string& value) { return value == "true" || value == "1"; }
+
+std::string_view View(const Slice& slice) { return {slice.data(), slice.size()}; }
+
 }  // namespace
 
 OptionsFile OptionsFile::Parse(const std::string& text) {
@@ -88,53 +131,6 @@ std::string OptionsFile::TableValue(const std::string& column_family,
                                     const std::string& name) const {
   return Value("TableOptions/BlockBasedTable \"" + column_family + "\"", name);
 }
-
-namespace {
-
-using rocksdb::Slice;
-
-// Stands for a comparator that is in another program only. RocksDB opens a database only with one
-// of the right name; for listing its files the order does not matter.
-class NameOfComparator final : public rocksdb::Comparator {
- public:
-  explicit NameOfComparator(std::string name) : name_(std::move(name)) {}
-  const char* Name() const override { return name_.c_str(); }
-  int Compare(const Slice& a, const Slice& b) const override { return a.compare(b); }
-  void FindShortestSeparator(std::string*, const Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  const std::string name_;
-};
-
-// Orders keys as another comparator does those that have timestamps, and has its name. With it any
-// release of RocksDB reads keys that were stripped of their timestamps: those before 8.5 would cut
-// off the ends of keys in their place, and later ones want the option too.
-class WithoutTimestamps final : public rocksdb::Comparator {
- public:
-  explicit WithoutTimestamps(std::shared_ptr<const rocksdb::Comparator> base)
-      : base_(std::move(base)) {}
-  const char* Name() const override { return base_->Name(); }
-  int Compare(const Slice& a, const Slice& b) const override {
-    return base_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b, /*b_has_ts=*/false);
-  }
-  void FindShortestSeparator(std::string*, const Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  const std::shared_ptr<const rocksdb::Comparator> base_;
-};
-
-std::shared_ptr<const rocksdb::Comparator> Unowned(const rocksdb::Comparator* comparator) {
-  return {comparator, [](const rocksdb::Comparator*) {}};
-}
-
-bool IsFalse(const std::string& value) { return value == "false" || value == "0"; }
-bool IsTrue(const std::string& value) { return value == "true" || value == "1"; }
-
-std::string_view View(const Slice& slice) { return {slice.data(), slice.size()}; }
-
-}  // namespace
 
 void SetComparator(const std::string& comparator_name, ColumnFamily* family) {
   family->comparator_name = comparator_name;

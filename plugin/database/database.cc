@@ -14,8 +14,8 @@
 #include <rocksdb/table.h>
 #include <rocksdb/version.h>
 
-#include "plugin/database/read_only_env.h"
 #include "plugin/database/rocksdb_open.h"
+#include "plugin/database/snapshot_files.h"
 
 namespace rocksieve {
 namespace {
@@ -59,10 +59,6 @@ Status NoDatabase(const std::string& directory) {
 }
 
 }  // namespace
-
-std::string MessageOf(const Status& status) {
-  return status.getState() != nullptr ? status.getState() : status.ToString();
-}
 
 Status CheckIsDatabase(const std::string& directory) {
   std::error_code error;

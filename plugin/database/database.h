@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A RocksDB database, opened only to look: ours or not, of a living process or not.
 //
-// Nothing is written, locked or replayed (read_only_env.h). What is seen is the state that the
+// Nothing is written, locked or replayed (snapshot_files.h). What is seen is the state that the
 // MANIFEST described when it was opened (snapshot_files.h), however busy a living database is.
 #pragma once
 
@@ -27,9 +27,6 @@ rocksdb::Status ExplainOpenError(const std::string& directory, const rocksdb::St
 
 rocksdb::Status NoSuchColumnFamily(const std::string& directory, const std::string& name,
                                    const std::vector<std::string>& existing);
-
-// What a status says, without its kind.
-std::string MessageOf(const rocksdb::Status& status);
 
 // RocksDB's objects of a database that is open, which go in their order.
 struct OpenHandles {

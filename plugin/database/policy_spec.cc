@@ -10,7 +10,7 @@
 #include <rocksieve/filter_policy.h>
 
 #include "lib/filter/spec.h"
-#include "plugin/tables/builtin_model.h"
+#include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve {
 namespace {

@@ -14,7 +14,7 @@
 
 namespace rocksieve {
 
-// Of RocksDB's own policies, those whose filters are known (plugin/tables/builtin_model.h).
+// Of RocksDB's own policies, those whose filters are known (plugin/tables/decoded_filter.h).
 struct RocksDbPolicySpec {
   Family family = Family::kRocksDbBloom;
   double bits_per_key = 10;    // Ribbon: of the Bloom filter of the same rate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/database/read_only_env.h"
+#include "plugin/database/snapshot_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "support/pending_file.h"
+#include "support/files.h"
 
 namespace rocksieve {
 namespace {
@@ -136,17 +136,6 @@ rocksdb::Env* NewEnv(WriteAheadLogs logs) {
       .release();
 }
 
-}  // namespace
-
-// Never deleted: RocksDB's background threads may outlive static objects.
-rocksdb::Env* ReadOnlyEnv(WriteAheadLogs logs) {
-  static rocksdb::Env* const without_logs = NewEnv(WriteAheadLogs::kLookEmpty);
-  static rocksdb::Env* const with_logs = NewEnv(WriteAheadLogs::kAreRead);
-  return logs == WriteAheadLogs::kAreRead ? with_logs : without_logs;
-}
-
-namespace {
-
 using rocksdb::Slice;
 
 IOStatus Failed(const std::string& what, const std::string& path, int error) {
@@ -203,6 +192,13 @@ class SequentialAccess final : public rocksdb::FSSequentialFile {
 };
 
 }  // namespace
+
+// Never deleted: RocksDB's background threads may outlive static objects.
+rocksdb::Env* ReadOnlyEnv(WriteAheadLogs logs) {
+  static rocksdb::Env* const without_logs = NewEnv(WriteAheadLogs::kLookEmpty);
+  static rocksdb::Env* const with_logs = NewEnv(WriteAheadLogs::kAreRead);
+  return logs == WriteAheadLogs::kAreRead ? with_logs : without_logs;
+}
 
 IOStatus HeldFile::Open(const std::string& path, std::shared_ptr<const HeldFile>* file) {
   int descriptor;

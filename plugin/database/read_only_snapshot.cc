@@ -104,6 +104,29 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
       "library call, or compact it first.");
 }
 
+namespace fs = std::filesystem;
+
+constexpr size_t kNameBytes = 16;
+constexpr char kUnfinished[] = ".unfinished";
+constexpr std::chrono::hours kUnfinishedFor{1};  // then nobody will finish it
+
+std::string NewName() {
+  std::random_device random;
+  std::string bytes;
+  for (size_t i = 0; i < kNameBytes; i++) bytes.push_back(static_cast<char>(random()));
+  return rocksdb::Slice(bytes).ToString(/*hex=*/true);
+}
+
+bool IsName(const std::string& name) {
+  return name.size() == 2 * kNameBytes &&
+         name.find_first_not_of("0123456789ABCDEF") == std::string::npos;
+}
+
+void Remove(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
 }  // namespace
 
 Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& column_family,
@@ -176,33 +199,6 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
   }
   return status;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr size_t kNameBytes = 16;
-constexpr char kUnfinished[] = ".unfinished";
-constexpr std::chrono::hours kUnfinishedFor{1};  // then nobody will finish it
-
-std::string NewName() {
-  std::random_device random;
-  std::string bytes;
-  for (size_t i = 0; i < kNameBytes; i++) bytes.push_back(static_cast<char>(random()));
-  return rocksdb::Slice(bytes).ToString(/*hex=*/true);
-}
-
-bool IsName(const std::string& name) {
-  return name.size() == 2 * kNameBytes &&
-         name.find_first_not_of("0123456789ABCDEF") == std::string::npos;
-}
-
-void Remove(const fs::path& path) {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
-
-}  // namespace
 
 std::string KeptStates::FolderOf(const std::string& column_family) const {
   return directory_ + "/" + rocksdb::Slice(column_family).ToString(/*hex=*/true);

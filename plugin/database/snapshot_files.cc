@@ -19,7 +19,6 @@
 #include <rocksdb/utilities/options_util.h>
 
 #include "plugin/database/database.h"
-#include "plugin/database/read_only_env.h"
 #include "support/progress.h"
 
 namespace rocksieve {

@@ -1,4 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
+// An Env that cannot write, whatever it is asked: the guarantee that looking leaves no trace.
+//
+// RocksDB writes even when it opens a database read-only: it deletes the *.trash files that it
+// finds (SanitizeOptions(), 7.8). Here every such call fails, and RocksDB goes on without.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <rocksdb/io_status.h>
+#include <rocksdb/status.h>
+
+#include "plugin/database/column_family.h"
+
+namespace rocksieve {
+
+enum class WriteAheadLogs {
+  // What is in them is in no file yet and has no filter, and replaying gigabytes of them would take
+  // time and memory.
+  kLookEmpty,
+  kAreRead,
+};
+
+// On top of the file system of RocksDB's default Env. Lives as long as the process.
+rocksdb::Env* ReadOnlyEnv(WriteAheadLogs logs = WriteAheadLogs::kLookEmpty);
+
+// A file that is open: it stays readable when its owner deletes it.
+//
+// Thread-safe.
+class HeldFile {
+ public:
+  // PathNotFound if there is none, else IOError.
+  static rocksdb::IOStatus Open(const std::string& path, std::shared_ptr<const HeldFile>* file);
+  ~HeldFile();
+  HeldFile(const HeldFile&) = delete;
+  HeldFile& operator=(const HeldFile&) = delete;
+
+  // What it has now: its owner may go on writing.
+  rocksdb::IOStatus Size(uint64_t* bytes) const;
+
+  // Fewer bytes only at its end. `result` points into `scratch`.
+  rocksdb::IOStatus Read(uint64_t offset, size_t bytes, rocksdb::Slice* result,
+                         char* scratch) const;
+
+  // Whether the path still names it, and not another file or none.
+  bool IsAt(const std::string& path) const;
+
+  // Another name for it. PathNotFound if its owner has deleted it; InvalidArgument if the name is
+  // on another file system.
+  rocksdb::IOStatus LinkTo(const std::string& name) const;
+  // A new file of its first bytes.
+  rocksdb::IOStatus CopyTo(const std::string& name, uint64_t most_bytes) const;
+
+  int descriptor() const { return descriptor_; }
+
+ private:
+  HeldFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+  const std::string path_;  // for errors
+  const int descriptor_;
+};
+
+// The file as RocksDB reads it; they hold it.
+std::unique_ptr<rocksdb::FSRandomAccessFile> RandomAccessTo(std::shared_ptr<const HeldFile> file);
+// No byte from `end` on.
+std::unique_ptr<rocksdb::FSSequentialFile> SequentialAccessTo(
+    std::shared_ptr<const HeldFile> file, uint64_t end = std::numeric_limits<uint64_t>::max());
+
 // The files of a database as they were at one moment, whatever its owner does meanwhile.
 //
 //   SnapshotFiles files(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
@@ -10,23 +86,6 @@
 // held stays from one attempt to the next, so that an attempt opens only files that are new, which
 // takes microseconds, where the owner needs milliseconds for a flush. Nothing is linked, locked or
 // written.
-#pragma once
-
-#include <chrono>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include <rocksdb/db.h>
-#include <rocksdb/env.h>
-#include <rocksdb/status.h>
-
-#include "plugin/database/column_family.h"
-#include "plugin/database/read_only_env.h"
-
-namespace rocksieve {
 
 // That a process may have open beside the tables of a database that it looks at.
 inline constexpr uint64_t kOtherOpenFiles = 100;
@@ -52,7 +111,7 @@ class SnapshotFiles {
   // explained here.
   rocksdb::Status Look(const std::function<rocksdb::Status(bool* explained)>& look);
 
-  // Shows the files. Cannot write, as that of read_only_env.h. Thread-safe. Must outlive databases
+  // Shows the files. Cannot write, as ReadOnlyEnv(). Thread-safe. Must outlive databases
   // that are opened with it, but not files.
   rocksdb::Env* env() const { return env_.get(); }
 

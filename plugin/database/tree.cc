@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include <rocksdb/metadata.h>
 
 #include "support/parallel.h"
+#include "support/text.h"
 
 namespace rocksieve {
 namespace {
@@ -28,6 +31,78 @@ std::string DamageOf(const DecodedFilter& filter) {
     default:
       return "";
   }
+}
+
+Status Describe(TreeFile* file, bool hold) {
+  std::shared_ptr<const TableFile> table;
+  const Status status = OpenTable(*file, &table);
+  if (status.ok()) {
+    file->properties = table->properties();
+    const FileFilter filter(*table);
+    file->filter = filter;
+    file->filter.predicted_rate = filter.PredictedRate();
+    if (hold) file->table = std::move(table);
+    return status;
+  }
+  file->filter.family = "unreadable";
+  file->error = MessageOf(status);
+  if (status.IsNotFound() || status.IsPathNotFound()) {
+    file->error += "; it is lost, or lies in another one of the database's db_paths";
+  }
+  uint64_t bytes = 0;
+  if (file->env()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
+    file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
+                   std::to_string(file->bytes);
+  }
+  return status;
+}
+
+TreeFile FromMetaData(const ColumnFamily& family, int level, const rocksdb::SstFileMetaData& data) {
+  TreeFile file;
+  file.name = data.relative_filename;
+  file.path = data.directory + "/" + data.relative_filename;
+  file.level = level;
+  file.bytes = data.size;
+  file.smallest = family.WithoutTimestamp(data.smallestkey);
+  file.largest = family.WithoutTimestamp(data.largestkey);
+  return file;
+}
+
+// TryAgain if a file was deleted in the meantime, since the database is alive.
+Status ReadTree(const Database& database, size_t number, Progress* progress, Tree* tree) {
+  tree->database = &database;
+  tree->number = number;
+  tree->family = database.column_families()[number];
+  rocksdb::ColumnFamilyMetaData data;
+  database.db()->GetColumnFamilyMetaData(tree->handle(), &data);
+  std::vector<TreeFile*> files;
+  for (const rocksdb::LevelMetaData& level : data.levels) {
+    if (level.files.empty()) continue;
+    tree->levels.push_back({level.level, {}});
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      tree->levels.back().files.push_back(FromMetaData(tree->family, level.level, file));
+      tree->levels.back().files.back().files = database.files();
+    }
+  }
+  for (TreeLevel& level : tree->levels) {
+    const bool last = &level == &tree->levels.back();
+    // BlockBasedTable::IsFilterSkipped(): level 0 only if the file is the oldest of its level.
+    for (TreeFile& file : level.files) {
+      const bool skipped = tree->family.optimize_filters_for_hits && last &&
+                           (level.level > 0 || &file == &level.files.back());
+      file.filter_is_asked = !skipped;
+      files.push_back(&file);
+    }
+  }
+  progress->Begin("reading filters of column family " + tree->family.name, files.size());
+  bool missing = false;
+  const Status status = RunAll(files.size(), [&](size_t i) {
+    const Status described = Describe(files[i], database.holds_files());
+    if (described.IsNotFound() || described.IsPathNotFound()) missing = true;
+    return Advanced(progress);
+  });
+  if (!status.ok()) return status;
+  return missing ? Status::TryAgain("a file was deleted while it was looked at") : status;
 }
 
 }  // namespace
@@ -165,82 +240,6 @@ double FileFilter::PredictedRangeRate(const ColumnFamily& column_family,
   return BlockFor(column_family, range.begin).decoded.PredictedRangeRate(range);
 }
 
-namespace {
-
-Status Describe(TreeFile* file, bool hold) {
-  std::shared_ptr<const TableFile> table;
-  const Status status = OpenTable(*file, &table);
-  if (status.ok()) {
-    file->properties = table->properties();
-    const FileFilter filter(*table);
-    file->filter = filter;
-    file->filter.predicted_rate = filter.PredictedRate();
-    if (hold) file->table = std::move(table);
-    return status;
-  }
-  file->filter.family = "unreadable";
-  file->error = MessageOf(status);
-  if (status.IsNotFound() || status.IsPathNotFound()) {
-    file->error += "; it is lost, or lies in another one of the database's db_paths";
-  }
-  uint64_t bytes = 0;
-  if (file->env()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
-    file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
-                   std::to_string(file->bytes);
-  }
-  return status;
-}
-
-TreeFile FromMetaData(const ColumnFamily& family, int level, const rocksdb::SstFileMetaData& data) {
-  TreeFile file;
-  file.name = data.relative_filename;
-  file.path = data.directory + "/" + data.relative_filename;
-  file.level = level;
-  file.bytes = data.size;
-  file.smallest = family.WithoutTimestamp(data.smallestkey);
-  file.largest = family.WithoutTimestamp(data.largestkey);
-  return file;
-}
-
-// TryAgain if a file was deleted in the meantime, since the database is alive.
-Status ReadTree(const Database& database, size_t number, Progress* progress, Tree* tree) {
-  tree->database = &database;
-  tree->number = number;
-  tree->family = database.column_families()[number];
-  rocksdb::ColumnFamilyMetaData data;
-  database.db()->GetColumnFamilyMetaData(tree->handle(), &data);
-  std::vector<TreeFile*> files;
-  for (const rocksdb::LevelMetaData& level : data.levels) {
-    if (level.files.empty()) continue;
-    tree->levels.push_back({level.level, {}});
-    for (const rocksdb::SstFileMetaData& file : level.files) {
-      tree->levels.back().files.push_back(FromMetaData(tree->family, level.level, file));
-      tree->levels.back().files.back().files = database.files();
-    }
-  }
-  for (TreeLevel& level : tree->levels) {
-    const bool last = &level == &tree->levels.back();
-    // BlockBasedTable::IsFilterSkipped(): level 0 only if the file is the oldest of its level.
-    for (TreeFile& file : level.files) {
-      const bool skipped = tree->family.optimize_filters_for_hits && last &&
-                           (level.level > 0 || &file == &level.files.back());
-      file.filter_is_asked = !skipped;
-      files.push_back(&file);
-    }
-  }
-  progress->Begin("reading filters of column family " + tree->family.name, files.size());
-  bool missing = false;
-  const Status status = RunAll(files.size(), [&](size_t i) {
-    const Status described = Describe(files[i], database.holds_files());
-    if (described.IsNotFound() || described.IsPathNotFound()) missing = true;
-    return Advanced(progress);
-  });
-  if (!status.ok()) return status;
-  return missing ? Status::TryAgain("a file was deleted while it was looked at") : status;
-}
-
-}  // namespace
-
 std::vector<const TreeFile*> Tree::files() const {
   std::vector<const TreeFile*> files;
   for (const TreeLevel& level : levels) {
@@ -324,6 +323,80 @@ Status OpenAndReadTrees(const std::string& directory,
         "repair a copy: ldb repair --db=COPY. Single files: rocksieve inspect FILE.sst");
   }
   return Status::OK();
+}
+
+namespace {
+
+// What suits a cache of filters and indexes: data makes room for them, and the indexes of their
+// partitions for what is asked for more often.
+constexpr double kBestPoolRatio = 1;
+
+// Three digits, so that little of a tight cache is lost.
+uint64_t RoundedDown(double bytes) {
+  uint64_t step = 1;
+  while (bytes >= 1000 * static_cast<double>(step)) step *= 10;
+  return static_cast<uint64_t>(bytes) / step * step;
+}
+
+std::string SettingsFor(const BlockCache& cache, const std::vector<CachedTree>& trees) {
+  std::string settings = ", with listeners={rocksieve.listener}";
+  if (cache.high_pri_pool_ratio < kBestPoolRatio) {
+    settings += ", a block cache with high_pri_pool_ratio=1 instead of " +
+                Fixed(cache.high_pri_pool_ratio, 2);
+  }
+  if (std::any_of(trees.begin(), trees.end(), [](const CachedTree& tree) {
+        return tree.layout.indexes_partitioned && tree.layout.top_levels_pinned;
+      })) {
+    settings += ", pin_top_level_index_and_filter=false";
+  }
+  return settings;
+}
+
+}  // namespace
+
+bool CachesFilters(const OptionsFile& options, const std::string& column_family) {
+  return options.TableValue(column_family, "cache_index_and_filter_blocks") == "true";
+}
+
+CacheLayout CacheLayoutOf(const OptionsFile& options, const std::string& column_family) {
+  const auto value = [&](const char* option) { return options.TableValue(column_family, option); };
+  CacheLayout layout;
+  layout.indexes_partitioned = value("index_type") == "kTwoLevelIndexSearch";
+  layout.filters_partitioned = layout.indexes_partitioned && value("partition_filters") == "true";
+  layout.indexes_cached = layout.indexes_partitioned || CachesFilters(options, column_family);
+  const double partition_bytes = std::atof(value("metadata_block_size").c_str());
+  if (partition_bytes >= 1) layout.partition_bytes = partition_bytes;
+  layout.top_levels_pinned = value("pin_top_level_index_and_filter") != "false";
+  return layout;
+}
+
+UnfilteredFile UnfilteredFileOf(const TreeFile& file, uint64_t filter_keys) {
+  const TableProperties& properties = file.properties;
+  UnfilteredFile unfiltered;
+  unfiltered.file = {file.smallest, file.largest, properties.entries, filter_keys};
+  unfiltered.index_bytes = static_cast<double>(properties.index_bytes);
+  if (properties.data_blocks > 0) {
+    unfiltered.data_block_bytes =
+        static_cast<double>(properties.data_bytes) / static_cast<double>(properties.data_blocks);
+  }
+  return unfiltered;
+}
+
+CacheAdvice AdviseFor(const BlockCache& cache, std::vector<CachedTree> trees) {
+  CacheAdvice advice;
+  advice.settings = SettingsFor(cache, trees);
+  BlockCache suiting = cache;
+  suiting.high_pri_pool_ratio = std::max(cache.high_pri_pool_ratio, kBestPoolRatio);
+  for (CachedTree& tree : trees) tree.layout.top_levels_pinned = false;
+  const CacheBudget best = BestBudget(Allocator(AutoSpec().ForAllocator()), trees, suiting);
+  advice.bytes = best.bytes;
+  advice.reads = best.reads;
+  for (const CachedTree& tree : trees) {
+    AutoSpec spec;
+    spec.bytes = std::max(AutoSpec::kMinBytes, RoundedDown(tree.budget_share * best.bytes));
+    advice.specs.push_back(std::move(spec));
+  }
+  return advice;
 }
 
 }  // namespace rocksieve

@@ -14,7 +14,7 @@
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "plugin/join/rocksdb_source.h"
-#include "support/pending_file.h"
+#include "support/files.h"
 
 namespace rocksieve::join {
 

@@ -15,7 +15,7 @@
 #include "lib/join/sort/row_sorter.h"
 #include "lib/join/sort/temporary_file.h"
 #include "plugin/join/sst_file.h"
-#include "support/pending_file.h"
+#include "support/files.h"
 
 namespace rocksieve::join {
 

@@ -20,7 +20,7 @@
 #include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/result_sinks.h"
 #include "plugin/join_api/unshared_comparison.h"
-#include "support/pending_file.h"
+#include "support/files.h"
 
 namespace rocksieve::join {
 namespace {

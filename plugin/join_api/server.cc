@@ -16,7 +16,7 @@
 #include <rocksdb/merge_operator.h>
 
 #include "lib/transport/server.h"
-#include "plugin/database/read_only_env.h"
+#include "plugin/database/snapshot_files.h"
 #include "plugin/join/sst_filters.h"
 #include "plugin/join/status.h"
 #include "plugin/join_api/join_impl.h"

@@ -48,6 +48,16 @@ void* PolicyInstead(const char* kind, double bits_per_key, void* caller, void* r
   return policy;
 }
 
+// What `name`, one of RocksDB's functions that make policies, gives to `caller`.
+template <typename More>
+void* NewPolicy(const char* name, const char* kind, void* caller, double bits_per_key, More more) {
+  void* const real = RealFunction(caller, name);
+  if (real == nullptr) return nullptr;  // no filter, as there is no RocksDB
+  void* const policy = PolicyInstead(kind, bits_per_key, caller, real);
+  return policy != nullptr ? policy
+                           : reinterpret_cast<void* (*)(double, More)>(real)(bits_per_key, more);
+}
+
 }  // namespace
 }  // namespace rocksieve::loader
 
@@ -67,23 +77,13 @@ ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb13ObjectLibrary7DefaultEv() {
 ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb20NewBloomFilterPolicyEdb(double bits_per_key,
                                                                       bool ignored) {
   using namespace rocksieve::loader;
-  void* const caller = __builtin_return_address(0);
-  void* const real = RealFunction(caller, kNewBloom);
-  if (real == nullptr) return nullptr;  // no filter, as there is no RocksDB
-  void* const policy = PolicyInstead("Bloom filter", bits_per_key, caller, real);
-  return policy != nullptr ? policy
-                           : reinterpret_cast<void* (*)(double, bool)>(real)(bits_per_key, ignored);
+  return NewPolicy(kNewBloom, "Bloom filter", __builtin_return_address(0), bits_per_key, ignored);
 }
 
 // const rocksdb::FilterPolicy* rocksdb::NewRibbonFilterPolicy(double, int)
 ROCKSIEVE_ROCKSDB_FUNCTION void* _ZN7rocksdb21NewRibbonFilterPolicyEdi(double bits_per_key,
                                                                        int bloom_before_level) {
   using namespace rocksieve::loader;
-  void* const caller = __builtin_return_address(0);
-  void* const real = RealFunction(caller, kNewRibbon);
-  if (real == nullptr) return nullptr;  // no filter, as there is no RocksDB
-  void* const policy = PolicyInstead("Ribbon filter", bits_per_key, caller, real);
-  return policy != nullptr
-             ? policy
-             : reinterpret_cast<void* (*)(double, int)>(real)(bits_per_key, bloom_before_level);
+  return NewPolicy(kNewRibbon, "Ribbon filter", __builtin_return_address(0), bits_per_key,
+                   bloom_before_level);
 }

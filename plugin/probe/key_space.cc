@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/probe/key_space.h"
+#include "plugin/probe/probe_tree.h"
 
 #include <algorithm>
 #include <set>

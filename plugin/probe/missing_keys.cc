@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/probe/missing_keys.h"
+#include "plugin/probe/probe_tree.h"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
+#include <map>
 #include <memory>
 #include <unordered_set>
 
 #include <rocksdb/version.h>
 
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/parallel.h"
 #include "support/text.h"
 
@@ -37,75 +40,93 @@ class SmallRandom {
   int left_ = 0;
 };
 
-}  // namespace
-
-void KeyShape::Learn(std::string_view before, std::string_view key, std::string_view after) {
-  Learn(key);
-  const auto [fewer, more] = std::minmax({CommonBytes(before, key), CommonBytes(key, after)});
-  more_in_common_[fewer].push_back(more - fewer);
-}
-
-void KeyShape::Learn(std::string_view key) {
-  for (size_t i = 0; i < key.size(); i++) {
-    const size_t place = std::min(i, kPlaces);
-    const auto byte = static_cast<uint8_t>(key[i]);
-    if (seen_at_[place][byte]) continue;
-    seen_at_[place][byte] = true;
-    bytes_at_[place] += key[i];
-  }
-}
-
-size_t KeyShape::LikelyCommonBytes(size_t common, Random* random) const {
-  if (more_in_common_.empty()) return common;
-  auto found = more_in_common_.lower_bound(common);
-  if (found == more_in_common_.end()) found--;
-  const std::vector<size_t>& more = found->second;
-  return common + more[std::uniform_int_distribution<size_t>(0, more.size() - 1)(*random)];
-}
-
-const std::string& KeyShape::BytesAt(size_t place) const {
-  static const std::string kIfNoneKnown = "0";
-  place = std::min(place, kPlaces);
-  // Beyond the longest key, as at its end.
-  while (place > 0 && bytes_at_[place].empty()) place--;
-  return bytes_at_[place].empty() ? kIfNoneKnown : bytes_at_[place];
-}
-
-std::string KeyShape::Variation(std::string_view like, size_t keep, std::string_view low,
-                                std::string_view high, Random* random) const {
-  SmallRandom small(random);
-  std::string key;
-  for (int attempt = 0; attempt < kAttempts; attempt++) {
-    key.assign(like.substr(0, keep));
-    bool fits = true;
-    while (key.size() < like.size() && fits) {
-      const std::string& bytes = BytesAt(key.size());
-      key += bytes[small.Below(bytes.size())];
-      fits = key >= low.substr(0, key.size()) && key <= high.substr(0, key.size());
-    }
-    if (fits) return key;
-  }
-  return "";
-}
-
-std::string KeyShape::Longer(std::string_view key, Random* random) const {
-  SmallRandom small(random);
-  std::string longer(key);
-  for (size_t more = 1 + small.Below(8); more > 0; more--) {
-    const std::string& bytes = BytesAt(longer.size());
-    longer += bytes[small.Below(bytes.size())];
-  }
-  return longer;
-}
-
-namespace {
-
 using rocksdb::Status;
 
 constexpr uint64_t kSeed = 20260102;
 constexpr uint64_t kMostGaps = 4000;
 constexpr int kTries = 4;
 constexpr uint64_t kEnoughPart = 10;  // a tenth of the keys that are wanted are enough
+
+// Makes keys that look like those of a database. Two things are learned of these: which bytes they
+// have at which place (digits stay digits, dashes dashes), and how alike neighbours are: a key of
+// UUIDs shares a few bytes with its neighbours, one of "user17/item4" mostly all up to the slash. For
+// filters of prefixes that decides whether the prefix of a missing key is there.
+class KeyShape {
+ public:
+  // Three keys that follow each other in the database.
+  void Learn(std::string_view before, std::string_view key, std::string_view after) {
+    Learn(key);
+    const auto [fewer, more] = std::minmax({CommonBytes(before, key), CommonBytes(key, after)});
+    more_in_common_[fewer].push_back(more - fewer);
+  }
+
+  void Learn(std::string_view key) {
+    for (size_t i = 0; i < key.size(); i++) {
+      const size_t place = std::min(i, kPlaces);
+      const auto byte = static_cast<uint8_t>(key[i]);
+      if (seen_at_[place][byte]) continue;
+      seen_at_[place][byte] = true;
+      bytes_at_[place] += key[i];
+    }
+  }
+
+  // How many of its first bytes a key between two neighbours might share with one of them, if
+  // these two have `common` bytes in common: as it is with the keys learned.
+  size_t LikelyCommonBytes(size_t common, Random* random) const {
+    if (more_in_common_.empty()) return common;
+    auto found = more_in_common_.lower_bound(common);
+    if (found == more_in_common_.end()) found--;
+    const std::vector<size_t>& more = found->second;
+    return common + more[std::uniform_int_distribution<size_t>(0, more.size() - 1)(*random)];
+  }
+
+  // A key of the length of `like` that has its first `keep` bytes, others as the keys learned, and
+  // lies bytewise between `low` and `high`. Empty if a few attempts give none.
+  std::string Variation(std::string_view like, size_t keep, std::string_view low,
+                        std::string_view high, Random* random) const {
+    SmallRandom small(random);
+    std::string key;
+    for (int attempt = 0; attempt < kAttempts; attempt++) {
+      key.assign(like.substr(0, keep));
+      bool fits = true;
+      while (key.size() < like.size() && fits) {
+        const std::string& bytes = BytesAt(key.size());
+        key += bytes[small.Below(bytes.size())];
+        fits = key >= low.substr(0, key.size()) && key <= high.substr(0, key.size());
+      }
+      if (fits) return key;
+    }
+    return "";
+  }
+
+  // The key, and one to eight bytes more.
+  std::string Longer(std::string_view key, Random* random) const {
+    SmallRandom small(random);
+    std::string longer(key);
+    for (size_t more = 1 + small.Below(8); more > 0; more--) {
+      const std::string& bytes = BytesAt(longer.size());
+      longer += bytes[small.Below(bytes.size())];
+    }
+    return longer;
+  }
+
+ private:
+  static constexpr size_t kPlaces = 64;  // all further ones are taken together
+
+  const std::string& BytesAt(size_t place) const {
+    static const std::string kIfNoneKnown = "0";
+    place = std::min(place, kPlaces);
+    // Beyond the longest key, as at its end.
+    while (place > 0 && bytes_at_[place].empty()) place--;
+    return bytes_at_[place].empty() ? kIfNoneKnown : bytes_at_[place];
+  }
+
+  // In the order of their first appearance.
+  std::array<std::string, kPlaces + 1> bytes_at_;
+  std::array<std::bitset<256>, kPlaces + 1> seen_at_;
+  // Of keys whose neighbours have n bytes in common: how many more the key has with one of them.
+  std::map<size_t, std::vector<size_t>> more_in_common_;
+};
 
 // Two neighbours in the database, in its order.
 struct Gap {

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lookups of missing keys meet in a tree: its filters, asked without reading data, and the
-// data blocks that are read where a filter lets them pass.
+// Places all over the data of a column family, the keys there, and ranges between them that hold
+// none.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <rocksdb/iterator.h>
 #include <rocksdb/status.h>
 
 #include "plugin/database/database.h"
@@ -15,6 +20,87 @@
 #include "support/progress.h"
 
 namespace rocksieve {
+
+using Random = std::mt19937_64;
+
+// How many bytes two keys have in common at their fronts.
+size_t CommonBytes(std::string_view a, std::string_view b);
+
+// A key between two others, at random; `low` if there is none that differs from both. Bytewise.
+std::string KeyBetween(std::string_view low, std::string_view high, Random* random);
+
+// Over all keys in order, whatever filters there are; of the newest timestamps. REQUIRES: their
+// order is known here.
+class AllKeys {
+ public:
+  AllKeys(const Tree& tree);
+  AllKeys(const AllKeys&) = delete;
+  AllKeys& operator=(const AllKeys&) = delete;
+
+  rocksdb::Iterator* operator->() const { return keys_.get(); }
+  rocksdb::Iterator* get() const { return keys_.get(); }
+
+ private:
+  const std::string latest_;
+  const rocksdb::Slice timestamp_;  // a view of it
+  std::unique_ptr<rocksdb::Iterator> keys_;
+};
+
+// Moves `keys` to about `count` places, and calls `take` at each with the number of pairs of
+// neighbours to be read from there on: of small trees, all from the first key. Not OK if the data
+// cannot be read. REQUIRES: its order is known here.
+rocksdb::Status VisitPlaces(const Tree& tree, uint64_t count, rocksdb::Iterator* keys,
+                            Random* random, const std::function<void(uint64_t pairs)>& take);
+
+// Ranges of one kind.
+struct EmptyRanges {
+  // All keys with a beginning of `length` bytes that no key has. Else so many consecutive numbers,
+  // as the last eight bytes of a key count: half of these ranges begin right after a key, where
+  // seeks go on, the others anywhere between two.
+  bool is_prefix = false;
+  uint64_t length = 0;
+  std::vector<EmptyRange> ranges;
+
+  const char* kind() const { return is_prefix ? "prefix" : "numbers"; }
+};
+
+// Up to `count` ranges of each of these lengths, then of prefixes of each length that filters of
+// the tree have; fewer, or none, where keys are too close together. The same for the same tree.
+// Reads some thousand keys of the database, and advances by one for each. REQUIRES: the order of
+// keys is bytewise.
+rocksdb::Status MakeEmptyRanges(const Tree& tree, const std::vector<uint64_t>& lengths,
+                                uint64_t count, Progress* progress, std::vector<EmptyRanges>* made);
+
+// Keys that are not in a column family, where its data is and like its keys.
+//
+// A filter of whole keys cannot tell one missing key from another; what matters is where it lies
+// (in the ranges of which files), and, for prefix filters, which prefix it has. So the keys are
+// placed like the data: between two keys that are neighbours in the database, which proves that
+// they are missing; of their length, if something fits, and of bytes that the data has at the same
+// place: digits stay digits. Where nothing fits, as between the consecutive numbers 17 and 18, a
+// key is made longer, if the data has keys of several lengths, or too few fit anywhere; of a tree
+// with range filters, to which a longer key may be the same, if none fits anywhere.
+
+struct MissingKeys {
+  std::vector<std::string> keys;
+  // True if the keys could not be read, so that these lie between the ends of files: that they are
+  // missing is then likely only, and their places do not follow the data.
+  bool from_ranges_only = false;
+  std::string why;  // in that case
+};
+
+// About `count` keys; none if the tree has no files. The same for the same tree and count. Reads
+// some thousand keys of the database. Advances by one per key.
+rocksdb::Status MakeMissingKeys(const Tree& tree, uint64_t count, Progress* progress,
+                                MissingKeys* missing);
+
+// Missing keys of the user's own: one key per line of the file, - for standard input; all bytes but
+// newlines count, empty lines do not. With `hex`, each line is a key in hexadecimal digits, with or
+// without 0x before them.
+rocksdb::Status ReadProbeKeys(const std::string& path, bool hex, std::vector<std::string>* keys);
+
+// What lookups of missing keys meet in a tree: its filters, asked without reading data, and the
+// data blocks that are read where a filter lets them pass.
 
 using Keys = std::vector<std::string>;
 using Ranges = std::vector<EmptyRange>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/tables/block_cursor.h"
+#include "plugin/tables/sst_block.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,8 +15,6 @@ using rocksdb::Status;
 
 constexpr size_t kRestartBytes = 4;
 
-Status UnreadableEntry() { return Status::Corruption("its entries cannot be taken apart"); }
-
 Status UnknownBlockFeature(uint32_t last_bytes) {
   char text[24];
   std::snprintf(text, sizeof(text), "0x%016llx", static_cast<unsigned long long>(last_bytes));
@@ -26,6 +24,12 @@ Status UnknownBlockFeature(uint32_t last_bytes) {
 }
 
 }  // namespace
+
+Status UnreadableEntry() { return Status::Corruption("its entries cannot be taken apart"); }
+
+std::string MessageOf(const Status& status) {
+  return status.getState() != nullptr ? status.getState() : status.ToString();
+}
 
 bool TakeVarint(std::string_view* bytes, uint64_t* value) {
   *value = 0;

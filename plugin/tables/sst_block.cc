@@ -75,8 +75,6 @@ std::string At(BlockPlace place) {
          " bytes)";
 }
 
-Status BadEntry() { return Status::Corruption("its entries cannot be taken apart"); }
-
 Status OfLater(const std::string& what) {
   return Status::NotSupported(what +
                               ": damaged, or from a RocksDB later than 11.8, for which a "
@@ -118,6 +116,61 @@ Status ReadExtendedPart(std::string text, uint64_t footer_offset, TableFooter* f
   }
   footer->meta_index = {footer_offset - kBlockTrailerBytes - size, size};
   return Status::OK();
+}
+
+// Raw deflate, in windows of 2^14 bytes (rocksdb/advanced_options.h, CompressionOptions).
+constexpr int kRawDeflateWindow = -14;
+
+// At most so many bytes come of one, by the formats: copies of 64 bytes in 3; deflate's limit; runs
+// in steps of 255; blocks of 128 KiB in 4 bytes.
+uint64_t MostBytesPerByte(uint8_t compression) {
+  switch (compression) {
+    case rocksdb::kSnappyCompression:
+      return 22;
+    case rocksdb::kZlibCompression:
+      return 1032;
+    case rocksdb::kZSTD:
+      return 32768;
+    default:
+      return 255;
+  }
+}
+
+Status CannotUncompress(const char* type) {
+  return Status::Corruption(std::string("its ") + type + " data cannot be uncompressed");
+}
+
+bool InflateTo(std::string_view stored, std::string_view dictionary, std::string* block) {
+  z_stream stream = {};
+  if (inflateInit2(&stream, kRawDeflateWindow) != Z_OK) return false;
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, inflateEnd);
+  const auto* const words = reinterpret_cast<const Bytef*>(dictionary.data());
+  if (!dictionary.empty() &&
+      inflateSetDictionary(&stream, words, static_cast<uInt>(dictionary.size())) != Z_OK) {
+    return false;
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(stored.data()));
+  stream.avail_in = static_cast<uInt>(stored.size());
+  stream.next_out = reinterpret_cast<Bytef*>(block->data());
+  stream.avail_out = static_cast<uInt>(block->size());
+  return inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out == 0;
+}
+
+bool ZstdTo(std::string_view stored, std::string_view dictionary, std::string* block) {
+  // To make one costs more than to uncompress a small block.
+  thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
+                                                                                ZSTD_freeDCtx);
+  return context != nullptr &&
+         ZSTD_decompress_usingDict(context.get(), block->data(), block->size(), stored.data(),
+                                   stored.size(), dictionary.data(),
+                                   dictionary.size()) == block->size();
+}
+
+bool Lz4To(std::string_view stored, std::string_view dictionary, std::string* block) {
+  const int bytes = LZ4_decompress_safe_usingDict(
+      stored.data(), block->data(), static_cast<int>(stored.size()),
+      static_cast<int>(block->size()), dictionary.data(), static_cast<int>(dictionary.size()));
+  return bytes >= 0 && static_cast<size_t>(bytes) == block->size();
 }
 
 }  // namespace
@@ -212,7 +265,7 @@ Status ForEachIndexEntry(std::string_view block, bool delta_values,
   entries.Reset(block, /*has_value_sizes=*/!delta_values);
   BlockPlace place;
   while (entries.Next()) {
-    if (!TakeIndexValue(delta_values, &entries, &place)) return BadEntry();
+    if (!TakeIndexValue(delta_values, &entries, &place)) return UnreadableEntry();
     if (!entry(entries.key(), place)) break;
   }
   return entries.status();
@@ -255,65 +308,6 @@ uint32_t BlockChecksum(const TableFooter& footer, uint64_t offset, std::string_v
   }
   return context;
 }
-
-namespace {
-
-// Raw deflate, in windows of 2^14 bytes (rocksdb/advanced_options.h, CompressionOptions).
-constexpr int kRawDeflateWindow = -14;
-
-// At most so many bytes come of one, by the formats: copies of 64 bytes in 3; deflate's limit; runs
-// in steps of 255; blocks of 128 KiB in 4 bytes.
-uint64_t MostBytesPerByte(uint8_t compression) {
-  switch (compression) {
-    case rocksdb::kSnappyCompression:
-      return 22;
-    case rocksdb::kZlibCompression:
-      return 1032;
-    case rocksdb::kZSTD:
-      return 32768;
-    default:
-      return 255;
-  }
-}
-
-Status CannotUncompress(const char* type) {
-  return Status::Corruption(std::string("its ") + type + " data cannot be uncompressed");
-}
-
-bool InflateTo(std::string_view stored, std::string_view dictionary, std::string* block) {
-  z_stream stream = {};
-  if (inflateInit2(&stream, kRawDeflateWindow) != Z_OK) return false;
-  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, inflateEnd);
-  const auto* const words = reinterpret_cast<const Bytef*>(dictionary.data());
-  if (!dictionary.empty() &&
-      inflateSetDictionary(&stream, words, static_cast<uInt>(dictionary.size())) != Z_OK) {
-    return false;
-  }
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(stored.data()));
-  stream.avail_in = static_cast<uInt>(stored.size());
-  stream.next_out = reinterpret_cast<Bytef*>(block->data());
-  stream.avail_out = static_cast<uInt>(block->size());
-  return inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_out == 0;
-}
-
-bool ZstdTo(std::string_view stored, std::string_view dictionary, std::string* block) {
-  // To make one costs more than to uncompress a small block.
-  thread_local const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
-                                                                                ZSTD_freeDCtx);
-  return context != nullptr &&
-         ZSTD_decompress_usingDict(context.get(), block->data(), block->size(), stored.data(),
-                                   stored.size(), dictionary.data(),
-                                   dictionary.size()) == block->size();
-}
-
-bool Lz4To(std::string_view stored, std::string_view dictionary, std::string* block) {
-  const int bytes = LZ4_decompress_safe_usingDict(
-      stored.data(), block->data(), static_cast<int>(stored.size()),
-      static_cast<int>(block->size()), dictionary.data(), static_cast<int>(dictionary.size()));
-  return bytes >= 0 && static_cast<size_t>(bytes) == block->size();
-}
-
-}  // namespace
 
 Status Uncompress(uint8_t compression, std::string_view stored, std::string_view dictionary,
                   std::string* block) {

@@ -16,6 +16,33 @@ using rocksdb::Status;
 constexpr char kIndexBlockName[] = "rocksdb.index";
 constexpr size_t kSequenceBytes = 8;  // and type, after a user key
 
+constexpr char kDictionaryName[] = "rocksdb.compression_dict",
+               kRangeDeletionsName[] = "rocksdb.range_del";
+constexpr uint32_t kFirstFormatVersion = 2;  // before, sizes do not stand before compressed bytes
+// From the one on in which applications may bring their own compression.
+constexpr uint32_t kFormatVersionOfOwnCompression = 7;
+// What is read first after a seek: twice as much each time from there on.
+constexpr size_t kFirstReadBytes = 64 << 10;
+
+// A block without entries.
+constexpr std::string_view kNoEntries("\0\0\0\0", 4);
+
+Status ShortKey() { return Status::Corruption("a key is shorter than its sequence number"); }
+
+Status CheckFormat(const TableFooter& footer) {
+  if (footer.format_version >= kFirstFormatVersion &&
+      footer.format_version < kFormatVersionOfOwnCompression) {
+    return Status::OK();
+  }
+  return Status::NotSupported("format_version " + std::to_string(footer.format_version));
+}
+
+Status Named(const std::string& path, const Status& status) {
+  const std::string text = path + ": " + MessageOf(status);
+  if (status.IsNotSupported()) return Status::NotSupported(text);
+  return status.IsCorruption() ? Status::Corruption(text) : Status::IOError(text);
+}
+
 }  // namespace
 
 Status ReadWholeBlock(const TableFile& table, BlockPlace place, std::string* block) {
@@ -126,38 +153,6 @@ void TableIndex::Seek(std::string_view user_key) {
   BlockPlace place;
   if (NextOf(&top_, &place) && ReadPart(place)) SeekIn(&part_, user_key);
 }
-
-namespace {
-
-constexpr char kDictionaryName[] = "rocksdb.compression_dict",
-               kRangeDeletionsName[] = "rocksdb.range_del";
-constexpr uint32_t kFirstFormatVersion = 2;  // before, sizes do not stand before compressed bytes
-// From the one on in which applications may bring their own compression.
-constexpr uint32_t kFormatVersionOfOwnCompression = 7;
-// What is read first after a seek: twice as much each time from there on.
-constexpr size_t kFirstReadBytes = 64 << 10;
-
-// A block without entries.
-constexpr std::string_view kNoEntries("\0\0\0\0", 4);
-
-Status ShortKey() { return Status::Corruption("a key is shorter than its sequence number"); }
-
-Status CheckFormat(const TableFooter& footer) {
-  if (footer.format_version >= kFirstFormatVersion &&
-      footer.format_version < kFormatVersionOfOwnCompression) {
-    return Status::OK();
-  }
-  return Status::NotSupported("format_version " + std::to_string(footer.format_version));
-}
-
-Status Named(const std::string& path, const Status& status) {
-  const char* const state = status.getState();
-  const std::string text = path + ": " + (state != nullptr ? state : status.ToString());
-  if (status.IsNotSupported()) return Status::NotSupported(text);
-  return status.IsCorruption() ? Status::Corruption(text) : Status::IOError(text);
-}
-
-}  // namespace
 
 Status TableEntries::Open(rocksdb::Env* env, const std::string& path, size_t readahead_bytes,
                           rocksdb::RateLimiter* limiter, std::unique_ptr<TableEntries>* result) {

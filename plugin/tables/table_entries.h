@@ -19,7 +19,7 @@
 #include <rocksdb/status.h>
 
 #include "lib/format/coding.h"
-#include "plugin/tables/block_cursor.h"
+#include "plugin/tables/sst_block.h"
 #include "plugin/tables/table_file.h"
 
 namespace rocksieve {

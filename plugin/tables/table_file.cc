@@ -43,8 +43,7 @@ constexpr const char* kCompressions[] = {"NoCompression", "Snappy", "Zlib",   "B
                                          "LZ4",           "LZ4HC",  "Xpress", "ZSTD"};
 
 Status About(const std::string& what, const Status& status) {
-  const char* const state = status.getState();
-  const std::string text = what + ": " + (state != nullptr ? state : status.ToString());
+  const std::string text = what + ": " + MessageOf(status);
   return status.IsNotSupported() ? Status::NotSupported(text) : Status::Corruption(text);
 }
 

@@ -2,6 +2,7 @@
 // One SST file: its properties, and where its filter is. Reads no keys and no data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -48,6 +49,8 @@ struct TableProperties {
   std::string session;
   uint64_t number_in_session = 0;
 
+  // Those that filters hold: range deletions are entries too, but in no filter.
+  uint64_t keys() const { return entries - std::min(entries, range_deletions); }
   // Whether it was written with the extractor that options name so: files of rocksieve.range record
   // another name than the options have.
   bool HasExtractor(std::string_view name) const;

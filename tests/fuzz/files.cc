@@ -18,7 +18,7 @@
 #include "plugin/tables/table_entries.h"
 #include "plugin/tables/table_file.h"
 #include "tests/fuzz/target.h"
-#include "tools/doctor/facts.h"
+#include "tools/doctor/checks.h"
 #include "tools/report/html.h"
 
 // A block of an SST file without its file: entries, an index of places, properties.

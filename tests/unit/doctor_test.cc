@@ -12,9 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "plugin/database/read_only_env.h"
+#include "plugin/database/snapshot_files.h"
 #include "tools/doctor/checks.h"
-#include "tools/doctor/facts.h"
 
 namespace rocksieve::tools {
 namespace {

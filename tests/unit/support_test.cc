@@ -19,10 +19,8 @@
 #include <gtest/gtest.h>
 
 #include "support/chart.h"
-#include "support/line_reader.h"
-#include "support/pending_file.h"
+#include "support/files.h"
 #include "support/progress.h"
-#include "support/terminal_drawing.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directories for what a command writes, where memory runs out.
-#include "support/work_dir.h"
+#include "support/parallel.h"
 
 #include <sys/resource.h>
 

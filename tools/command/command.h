@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <rocksdb/status.h>
 
 #include "support/progress.h"
@@ -102,5 +103,10 @@ using MakeReport = std::function<rocksdb::Status(Progress*, Report*)>;
 // A command that makes a report, with progress on stderr, and prints it or the error; or ends by
 // the signal if interrupted. Adds --json to the flags.
 Command Reporting(Parser* parser, MakeReport make);
+
+// Adds --config=FILE: the flags of a command in a file, "listen = 0.0.0.0:7420", a line for each. A
+// key is a flag without its dashes; a flag without a value is true or false; what may be repeated
+// has an array, ["a", "b"]. # begins a comment.
+void AddConfigFlag(Parser* parser);
 
 }  // namespace rocksieve::tools

@@ -10,7 +10,7 @@
 
 #include <rocksdb/status.h>
 
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/progress.h"
 
 namespace rocksieve::tools {

@@ -11,8 +11,6 @@
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/demo/demo.h"
-#include "tools/demo/lookups.h"
-#include "tools/demo/tree.h"
 
 namespace rocksieve::tools {
 namespace {

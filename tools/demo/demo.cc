@@ -16,9 +16,6 @@
 #include "plugin/database/tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
-#include "support/work_dir.h"
-#include "tools/demo/lookups.h"
-#include "tools/demo/tree.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -85,11 +82,11 @@ Share ExpectedShare(double probability, double variance, uint64_t trials) {
 struct Result {
   Tree tree;
   uint64_t keys = 0, filter_bytes = 0;  // in the tree
-  PresentCheck present;
-  MissingCosts missing;
+  Json present, missing, times;         // as CheckPresent() and others count
   Share expected_rate;  // per filter probe, the interval for so many probes; if there were any
-  LookupTimes times;
   std::string tree_difference;  // from the tree without filters; empty if there is none
+
+  uint64_t counted(const char* field) const { return missing[field]; }
 };
 
 // Of two trees with the same files in the same levels, each with the same key range, number of
@@ -124,7 +121,7 @@ Status BuildAndOpen(const std::vector<Variant>& variants, const WorkDir& directo
   return RunAll(variants.size(), [&](size_t i) {
     const auto path = directory.path() / variants[i].directory;
     const Status status = BuildTree(path, variants[i], keys.present, progress);
-    return status.ok() ? OpenTree(path, variants[i], &(*databases)[i]) : status;
+    return status.ok() ? OpenTree(path, variants[i], /*for_ranges=*/false, &(*databases)[i]) : status;
   });
 }
 
@@ -154,7 +151,7 @@ Status Examine(const Variant& variant, rocksdb::DB* db, const Keys& keys, Progre
   Status status = CheckPresent(db, keys.present, progress, &result->present);
   if (status.ok()) status = CountMissingCosts(db, keys.missing, progress, &result->missing);
   const FileRate rate = ExpectedRate(variant, result->tree, keys.missing);
-  result->expected_rate = ExpectedShare(rate.mean, rate.variance, result->missing.filter_probes);
+  result->expected_rate = ExpectedShare(rate.mean, rate.variance, result->counted("filter_probes"));
   return status;
 }
 
@@ -165,9 +162,9 @@ Status Measure(const std::vector<Variant>& variants, const Databases& databases,
     return Examine(variants[i], databases[i].get(), keys, progress, &(*results)[i]);
   });
   if (!status.ok()) return status;
-  std::vector<LookupTimes> times;
+  std::vector<Json> times(variants.size());
   status = TimeLookups(databases, keys, progress, &times);
-  for (size_t i = 0; i < times.size(); i++) (*results)[i].times = times[i];
+  for (size_t i = 0; i < times.size(); i++) (*results)[i].times = std::move(times[i]);
   return status;
 }
 
@@ -177,7 +174,6 @@ void AddFailures(const Variant& variant, const Result& result, uint64_t present_
   const auto add = [&](const std::string& what) {
     failed->push_back("With filter " + variant.name + ", " + what + ".");
   };
-  const PresentCheck& present = result.present;
   if (!result.tree_difference.empty()) {
     add("the tree is another one than without: " + result.tree_difference);
   }
@@ -185,13 +181,13 @@ void AddFailures(const Variant& variant, const Result& result, uint64_t present_
     add("the tree holds " + std::to_string(result.keys) + " entries, not " +
         std::to_string(present_keys));
   }
-  if (present.lost > 0 || present.wrong_values > 0) {
-    add(std::to_string(present.lost) + " keys are lost and " +
-        std::to_string(present.wrong_values) + " have a wrong value; the first of them is 0x" +
-        present.first_bad_key);
+  if (result.present["lost"] > 0 || result.present["wrong"] > 0) {
+    add(Filled("{lost} keys are lost and {wrong} have a wrong value; the first of them is "
+               "0x{first_bad}",
+               result.present));
   }
-  if (result.missing.found > 0) {
-    add(std::to_string(result.missing.found) + " keys were found that were never stored");
+  if (result.counted("missing_keys_found") > 0) {
+    add(result.missing["missing_keys_found"].dump() + " keys were found that were never stored");
   }
 }
 
@@ -199,57 +195,42 @@ Json RateJson(const Share& share) {
   return {{"rate", share.value}, {"low_95", share.low}, {"high_95", share.high}};
 }
 
-Json TimeJson(const LookupTime& time) {
-  return {{"median", time.median_us},
-          {"fastest_round", time.fastest_us},
-          {"slowest_round", time.slowest_us}};
-}
-
 double Ratio(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-Json FilterJson(const Variant& variant, const Result& result, const Result& bloom) {
-  const MissingCosts& missing = result.missing;
-  Json json = {
-      {"id", variant.directory},
-      {"name", variant.name},
-      {"filter_bytes", result.filter_bytes},
-      {"filter_bytes_per_key", result.keys == 0 ? 0 : Ratio(result.filter_bytes, result.keys)},
-      {"data_block_reads", missing.data_block_reads},
-      {"data_block_reads_per_1000_missing_keys", nullptr},
-      {"filter_probes", missing.filter_probes},
-      {"false_positives", missing.false_positives},
-      {"expected_false_positive_rate", nullptr},
-      {"observed_false_positive_rate", nullptr},
-      {"missing_lookup_us", nullptr},
-      {"present_lookup_us", TimeJson(result.times.present)},
-      {"present_keys_checked", result.present.keys},
-      {"present_keys_lost", result.present.lost},
-      {"present_keys_with_wrong_value", result.present.wrong_values},
-      {"missing_keys_found", missing.found},
-      {"reads_saved_per_100_of_rocksdb_bloom", nullptr},
-      {"filter_memory_over_rocksdb_bloom", nullptr}};
-  if (missing.keys > 0) {
-    json["data_block_reads_per_1000_missing_keys"] =
-        1000 * Ratio(missing.data_block_reads, missing.keys);
-    json["missing_lookup_us"] = TimeJson(result.times.missing);
-  }
+Json FilterJson(const Variant& variant, const Result& result, const Result& bloom,
+                const Keys& keys) {
+  const uint64_t reads = result.counted("data_block_reads"),
+                 probes = result.counted("filter_probes"),
+                 bloom_reads = bloom.counted("data_block_reads");
   // Nothing was asked of a filter if there is none, or if no key is missing.
-  if (missing.filter_probes > 0) {
-    json["expected_false_positive_rate"] = RateJson(result.expected_rate);
-    json["observed_false_positive_rate"] =
-        RateJson(ObservedShare(missing.false_positives, missing.filter_probes));
-  }
-  if (bloom.missing.data_block_reads > 0) {
-    json["reads_saved_per_100_of_rocksdb_bloom"] =
-        100 * (1 - Ratio(missing.data_block_reads, bloom.missing.data_block_reads));
-  }
-  if (bloom.filter_bytes > 0) {
-    json["filter_memory_over_rocksdb_bloom"] =
-        Ratio(result.filter_bytes, result.keys) / Ratio(bloom.filter_bytes, bloom.keys);
-  }
-  return json;
+  const auto rate = [&](const Share& share) { return probes > 0 ? RateJson(share) : Json(); };
+  const auto known = [](bool is_known, double number) { return is_known ? Json(number) : Json(); };
+  return {{"id", variant.directory},
+          {"name", variant.name},
+          {"filter_bytes", result.filter_bytes},
+          {"filter_bytes_per_key",
+           result.keys == 0 ? 0 : Ratio(result.filter_bytes, result.keys)},
+          {"data_block_reads", reads},
+          {"data_block_reads_per_1000_missing_keys",
+           known(!keys.missing.empty(), 1000 * Ratio(reads, keys.missing.size()))},
+          {"filter_probes", probes},
+          {"false_positives", result.missing["false_positives"]},
+          {"expected_false_positive_rate", rate(result.expected_rate)},
+          {"observed_false_positive_rate",
+           rate(ObservedShare(result.counted("false_positives"), probes))},
+          {"missing_lookup_us", result.times["missing_lookup_us"]},
+          {"present_lookup_us", result.times["present_lookup_us"]},
+          {"present_keys_checked", keys.present.size()},
+          {"present_keys_lost", result.present["lost"]},
+          {"present_keys_with_wrong_value", result.present["wrong"]},
+          {"missing_keys_found", result.missing["missing_keys_found"]},
+          {"reads_saved_per_100_of_rocksdb_bloom",
+           known(bloom_reads > 0, 100 * (1 - Ratio(reads, bloom_reads)))},
+          {"filter_memory_over_rocksdb_bloom",
+           known(bloom.filter_bytes > 0, Ratio(result.filter_bytes, result.keys) /
+                                             Ratio(bloom.filter_bytes, bloom.keys))}};
 }
 
 bool Distinguishable(double reads, double other_reads) {
@@ -330,7 +311,7 @@ Json ResultJson(const std::vector<Variant>& variants, const std::vector<Result>&
   for (size_t i = 0; i < variants.size(); i++) {
     same_tree = same_tree && results[i].tree_difference.empty();
     AddFailures(variants[i], results[i], keys.present.size(), &failed);
-    filters.push_back(FilterJson(variants[i], results[i], results[kBuiltinBloom]));
+    filters.push_back(FilterJson(variants[i], results[i], results[kBuiltinBloom], keys));
   }
   AddRangeFailures(ranges, &failed);
   return {{"rocksieve_version", ROCKSIEVE_VERSION},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/demo/lookups.h"
+#include "tools/demo/demo.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,9 +15,8 @@
 #include <rocksieve/range.h>
 
 #include "lib/hash/mix.h"
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/parallel.h"
-#include "tools/demo/tree.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -39,8 +38,7 @@ using Clock = std::chrono::steady_clock;
 
 // Per round, database and kind of key: one for each key, within these.
 constexpr size_t kMostLookups = 2000, kLeastLookups = 160;
-constexpr size_t kFewestLookups = 16;
-constexpr auto kLongestBatch = std::chrono::milliseconds(30);
+constexpr size_t kTimingRounds = 31;
 
 double Microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
@@ -56,178 +54,37 @@ class Stopwatch {
         samples_(databases.size()),
         lookups_(std::clamp(keys.size(), kLeastLookups, kMostLookups)) {}
 
-  // Finds out how many lookups fit into kLongestBatch in the slowest database: it might have values
-  // on a slow disk, or keys of a megabyte.
-  Status WarmUp() {
-    for (const auto& db : databases_) {
-      const Clock::time_point start = Clock::now();
-      size_t done = 0;
-      while (done < lookups_ && (done < kFewestLookups || Clock::now() - start < kLongestBatch)) {
-        const Status status = Look(db.get(), done, kFewestLookups);
-        if (!status.ok()) return status;
-        done += kFewestLookups;
-      }
-      lookups_ = std::min(lookups_, done);
+  // The first round of a database warms up, and does not count. With fewer keys than lookups, keys
+  // come again.
+  Status Time(size_t database, size_t round) {
+    const Clock::time_point start = Clock::now();
+    for (size_t i = 0; i < lookups_; i++) {
+      const std::string_view key = keys_[(round * lookups_ + i) % keys_.size()];
+      const Status status = Get(databases_[database].get(), key, &value_);
+      if (!status.ok() && !status.IsNotFound()) return status;
     }
+    if (round == 0) return Status::OK();
+    samples_[database].push_back(Microseconds(Clock::now() - start) /
+                                 static_cast<double>(lookups_));
     return Status::OK();
   }
 
-  Status Time(size_t database, int round) {
-    const Clock::time_point start = Clock::now();
-    const Status status =
-        Look(databases_[database].get(), static_cast<size_t>(round) * lookups_, lookups_);
-    samples_[database].push_back(Microseconds(Clock::now() - start) /
-                                 static_cast<double>(lookups_));
-    return status;
-  }
-
-  // REQUIRES: kTimingRounds calls of Time() for the database.
-  LookupTime Result(size_t database) {
+  // REQUIRES: Time() was called for more than a round.
+  Json Result(size_t database) {
     std::vector<double>& samples = samples_[database];
     std::sort(samples.begin(), samples.end());
-    return {samples[samples.size() / 2], samples.front(), samples.back()};
+    return {{"median", samples[samples.size() / 2]},
+            {"fastest_round", samples.front()},
+            {"slowest_round", samples.back()}};
   }
 
  private:
-  // With fewer keys than lookups, keys come again.
-  Status Look(rocksdb::DB* db, size_t first, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-      const Status status = Get(db, keys_[(first + i) % keys_.size()], &value_);
-      if (!status.ok() && !status.IsNotFound()) return status;
-    }
-    return Status::OK();
-  }
-
   const std::vector<std::unique_ptr<rocksdb::DB>>& databases_;
   const std::vector<std::string_view>& keys_;
   std::vector<std::vector<double>> samples_;  // by database: microseconds per lookup
-  size_t lookups_;                            // per batch
+  const size_t lookups_;                      // per round
   rocksdb::PinnableSlice value_;
 };
-
-}  // namespace
-
-Status LoadKeys(const std::string& source, Keys* keys) {
-  LineReader reader(source);
-  std::vector<size_t> sizes;
-  for (std::string_view line; reader.Next(&line);) {
-    if (line.empty()) continue;
-    sizes.push_back(line.size());
-    keys->text += line;
-  }
-  keys->lines = reader.line_number();
-  if (reader.interrupted()) return Status::Aborted(reader.error());
-  if (!reader.error().empty()) {
-    return Status::InvalidArgument(
-        reader.error() +
-        "\nName a file with one key per line with --keys=FILE; the words that are the default come "
-        "with:\n  apt-get install wamerican-insane");
-  }
-  std::vector<std::string_view> lines;
-  std::string_view rest = keys->text;
-  for (const size_t size : sizes) {
-    lines.push_back(rest.substr(0, size));
-    rest.remove_prefix(size);
-  }
-  if (lines.empty()) {
-    return Status::InvalidArgument(reader.name() +
-                                   " holds no keys: it has no line that is not empty");
-  }
-
-  // Sorted first, so that the split depends on the set of keys alone.
-  std::sort(lines.begin(), lines.end());
-  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-  std::shuffle(lines.begin(), lines.end(), std::mt19937_64(kSeed));
-  const auto middle = lines.begin() + static_cast<ptrdiff_t>((lines.size() + 1) / 2);
-  keys->present.assign(lines.begin(), middle);
-  keys->missing.assign(middle, lines.end());
-  return Status::OK();
-}
-
-void MakeValue(uint64_t number, std::string* value) {
-  // Seeding a Mersenne twister for each value would take longer than storing it.
-  const uint64_t seed = SplitMix64(number, 0);
-  value->resize(kSmallestValueBytes +
-                SplitMix64(seed, 0) % (kLargestValueBytes - kSmallestValueBytes + 1));
-  for (size_t at = 0; at < value->size(); at += sizeof(uint64_t)) {
-    const uint64_t random = SplitMix64(seed, 1 + at / sizeof(uint64_t));
-    std::memcpy(value->data() + at, &random, std::min(sizeof(random), value->size() - at));
-  }
-}
-
-Status CheckPresent(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progress* progress,
-                    PresentCheck* check) {
-  *check = {};
-  check->keys = keys.size();
-  std::string expected;
-  rocksdb::PinnableSlice value;
-  for (size_t i = 0; i < keys.size(); i++) {
-    Status status = Advanced(progress);
-    if (status.ok()) status = Get(db, keys[i], &value);
-    if (!status.ok() && !status.IsNotFound()) return status;
-    MakeValue(i, &expected);
-    if (status.ok() && value == expected) continue;
-    (status.ok() ? check->wrong_values : check->lost)++;
-    if (!check->first_bad_key.empty()) continue;
-    check->first_bad_key = rocksdb::Slice(keys[i].substr(0, kShownKeyBytes)).ToString(/*hex=*/true);
-  }
-  return Status::OK();
-}
-
-Status CountMissingCosts(rocksdb::DB* db, const std::vector<std::string_view>& keys,
-                         Progress* progress, MissingCosts* costs) {
-  *costs = {};
-  costs->keys = keys.size();
-  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
-  rocksdb::PerfContext& counted = *rocksdb::get_perf_context();
-  counted.Reset();
-  Status status;
-  rocksdb::PinnableSlice value;
-  for (size_t i = 0; i < keys.size() && (status.ok() || status.IsNotFound()); i++) {
-    status = Advanced(progress);
-    if (status.ok()) status = Get(db, keys[i], &value);
-    costs->found += status.ok() ? 1 : 0;
-  }
-  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  costs->data_block_reads = DataBlockReads();
-  costs->filter_probes = counted.bloom_sst_hit_count + counted.bloom_sst_miss_count;
-  costs->false_positives = counted.bloom_sst_hit_count;
-  return status.IsNotFound() ? Status::OK() : status;
-}
-
-uint64_t DataBlockReads() {
-  const rocksdb::PerfContext& counted = *rocksdb::get_perf_context();
-  return counted.block_read_count - counted.index_block_read_count -
-         counted.filter_block_read_count - counted.compression_dict_block_read_count;
-}
-
-Status TimeLookups(const std::vector<std::unique_ptr<rocksdb::DB>>& databases, const Keys& keys,
-                   Progress* progress, std::vector<LookupTimes>* times) {
-  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  progress->Begin("timing lookups", kTimingRounds * databases.size());
-  Stopwatch missing(databases, keys.missing);
-  Stopwatch present(databases, keys.present);
-  const bool any_missing = !keys.missing.empty();
-  Status status = present.WarmUp();
-  if (status.ok() && any_missing) status = missing.WarmUp();
-
-  for (size_t turn = 0; turn < kTimingRounds * databases.size() && status.ok(); turn++) {
-    const size_t round = turn / databases.size();
-    const size_t database = (turn + round) % databases.size();
-    status = Advanced(progress);
-    if (status.ok()) status = present.Time(database, static_cast<int>(round));
-    if (status.ok() && any_missing) status = missing.Time(database, static_cast<int>(round));
-  }
-  if (!status.ok()) return status;
-
-  times->clear();
-  for (size_t i = 0; i < databases.size(); i++) {
-    times->push_back({any_missing ? missing.Result(i) : LookupTime{}, present.Result(i)});
-  }
-  return status;
-}
-
-namespace {
 
 using Random = std::mt19937_64;
 
@@ -322,7 +179,7 @@ Status MeasureOne(const std::filesystem::path& directory, const Variant& variant
   const std::filesystem::path path = directory / variant.directory;
   std::unique_ptr<rocksdb::DB> db;
   Status status = BuildTree(path, variant, keys, progress);
-  if (status.ok()) status = OpenTreeForRanges(path, variant, &db);
+  if (status.ok()) status = OpenTree(path, variant, /*for_ranges=*/true, &db);
   uint64_t with_events = 0, found = 0;
   if (status.ok()) status = Ask(db.get(), events.of_one, progress, &with_events);
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
@@ -342,6 +199,122 @@ Status MeasureOne(const std::filesystem::path& directory, const Variant& variant
 }
 
 }  // namespace
+
+Status LoadKeys(const std::string& source, Keys* keys) {
+  LineReader reader(source);
+  std::vector<size_t> sizes;
+  for (std::string_view line; reader.Next(&line);) {
+    if (line.empty()) continue;
+    sizes.push_back(line.size());
+    keys->text += line;
+  }
+  keys->lines = reader.line_number();
+  if (reader.interrupted()) return Status::Aborted(reader.error());
+  if (!reader.error().empty()) {
+    return Status::InvalidArgument(
+        reader.error() +
+        "\nName a file with one key per line with --keys=FILE; the words that are the default come "
+        "with:\n  apt-get install wamerican-insane");
+  }
+  std::vector<std::string_view> lines;
+  std::string_view rest = keys->text;
+  for (const size_t size : sizes) {
+    lines.push_back(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  if (lines.empty()) {
+    return Status::InvalidArgument(reader.name() +
+                                   " holds no keys: it has no line that is not empty");
+  }
+
+  // Sorted first, so that the split depends on the set of keys alone.
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  std::shuffle(lines.begin(), lines.end(), std::mt19937_64(kSeed));
+  const auto middle = lines.begin() + static_cast<ptrdiff_t>((lines.size() + 1) / 2);
+  keys->present.assign(lines.begin(), middle);
+  keys->missing.assign(middle, lines.end());
+  return Status::OK();
+}
+
+void MakeValue(uint64_t number, std::string* value) {
+  // Seeding a Mersenne twister for each value would take longer than storing it.
+  const uint64_t seed = SplitMix64(number, 0);
+  value->resize(kSmallestValueBytes +
+                SplitMix64(seed, 0) % (kLargestValueBytes - kSmallestValueBytes + 1));
+  for (size_t at = 0; at < value->size(); at += sizeof(uint64_t)) {
+    const uint64_t random = SplitMix64(seed, 1 + at / sizeof(uint64_t));
+    std::memcpy(value->data() + at, &random, std::min(sizeof(random), value->size() - at));
+  }
+}
+
+Status CheckPresent(rocksdb::DB* db, const std::vector<std::string_view>& keys, Progress* progress,
+                    Json* counted) {
+  uint64_t lost = 0, wrong = 0;
+  std::string expected, first_bad;
+  rocksdb::PinnableSlice value;
+  for (size_t i = 0; i < keys.size(); i++) {
+    Status status = Advanced(progress);
+    if (status.ok()) status = Get(db, keys[i], &value);
+    if (!status.ok() && !status.IsNotFound()) return status;
+    MakeValue(i, &expected);
+    if (status.ok() && value == expected) continue;
+    (status.ok() ? wrong : lost)++;
+    if (!first_bad.empty()) continue;
+    first_bad = rocksdb::Slice(keys[i].substr(0, kShownKeyBytes)).ToString(/*hex=*/true);
+  }
+  *counted = {{"lost", lost}, {"wrong", wrong}, {"first_bad", first_bad}};
+  return Status::OK();
+}
+
+Status CountMissingCosts(rocksdb::DB* db, const std::vector<std::string_view>& keys,
+                         Progress* progress, Json* counted) {
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  rocksdb::PerfContext& perf = *rocksdb::get_perf_context();
+  perf.Reset();
+  Status status;
+  uint64_t found = 0;
+  rocksdb::PinnableSlice value;
+  for (size_t i = 0; i < keys.size() && (status.ok() || status.IsNotFound()); i++) {
+    status = Advanced(progress);
+    if (status.ok()) status = Get(db, keys[i], &value);
+    found += status.ok() ? 1 : 0;
+  }
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  *counted = {{"data_block_reads", DataBlockReads()},
+              {"filter_probes", perf.bloom_sst_hit_count + perf.bloom_sst_miss_count},
+              {"false_positives", perf.bloom_sst_hit_count},
+              {"missing_keys_found", found}};
+  return status.IsNotFound() ? Status::OK() : status;
+}
+
+uint64_t DataBlockReads() {
+  const rocksdb::PerfContext& counted = *rocksdb::get_perf_context();
+  return counted.block_read_count - counted.index_block_read_count -
+         counted.filter_block_read_count - counted.compression_dict_block_read_count;
+}
+
+Status TimeLookups(const std::vector<std::unique_ptr<rocksdb::DB>>& databases, const Keys& keys,
+                   Progress* progress, std::vector<Json>* results) {
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  progress->Begin("timing lookups", (kTimingRounds + 1) * databases.size());
+  Stopwatch missing(databases, keys.missing);
+  Stopwatch present(databases, keys.present);
+  const bool any_missing = !keys.missing.empty();
+  Status status;
+  for (size_t turn = 0; turn < (kTimingRounds + 1) * databases.size() && status.ok(); turn++) {
+    const size_t round = turn / databases.size();
+    const size_t database = (turn + round) % databases.size();
+    status = Advanced(progress);
+    if (status.ok()) status = present.Time(database, round);
+    if (status.ok() && any_missing) status = missing.Time(database, round);
+  }
+  for (size_t i = 0; i < databases.size() && status.ok(); i++) {
+    (*results)[i]["missing_lookup_us"] = any_missing ? missing.Result(i) : Json();
+    (*results)[i]["present_lookup_us"] = present.Result(i);
+  }
+  return status;
+}
 
 Status MeasureRanges(const std::filesystem::path& directory, uint64_t keys, Progress* progress,
                      Json* result) {

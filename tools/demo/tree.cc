@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/demo/tree.h"
+#include "tools/demo/demo.h"
 
 #include <algorithm>
 #include <array>
@@ -18,9 +18,8 @@
 #include "lib/budget/auto_spec.h"
 #include "lib/filter/family.h"
 #include "plugin/database/rocksdb_open.h"
-#include "plugin/tables/builtin_model.h"
+#include "plugin/tables/decoded_filter.h"
 #include "support/parallel.h"
-#include "tools/demo/lookups.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -78,56 +77,6 @@ Status AddOurs(const std::string& text, const std::string& directory,
   if (status.ok()) variants->push_back(std::move(variant));
   return status;
 }
-
-}  // namespace
-
-Status MakeVariants(std::vector<Variant>* variants) {
-  const auto line_rate = [](double, int keys_in_line) {
-    return BuiltinBloomLineRate(kBuiltinBitsPerKey, keys_in_line);
-  };
-  using Policy = std::shared_ptr<const rocksdb::FilterPolicy>;
-  *variants = {{"none", "none", nullptr, 0, nullptr},
-               {"RocksDB Bloom 10", "rocksdb_bloom_10",
-                Policy(rocksdb::NewBloomFilterPolicy(kBuiltinBitsPerKey)), kBuiltinBloomLineBytes,
-                line_rate},
-               // Makes Bloom filters after all in flushed files, and in small ones.
-               {"RocksDB Ribbon 10", "rocksdb_ribbon_10",
-                Policy(rocksdb::NewRibbonFilterPolicy(kBuiltinBitsPerKey)), kBuiltinBloomLineBytes,
-                line_rate}};
-  Status status = AddOurs("rocksieve.bloom:10", "rocksieve_bloom_10", variants);
-  if (status.ok()) status = AddOurs("rocksieve.cuckoo:12", "rocksieve_cuckoo_12", variants);
-  if (status.ok()) status = AddOurs("rocksieve.ribbon:10", "rocksieve_ribbon_10", variants);
-  if (status.ok()) status = AddOurs("rocksieve.auto:10", "rocksieve_auto_10", variants);
-  return status;
-}
-
-FileRate ExpectedRate(const Variant& variant, const Tree& tree,
-                      std::vector<std::string_view> keys) {
-  std::sort(keys.begin(), keys.end());  // bytewise, as RocksDB does
-  FileRate sum;
-  double lookups = 0;
-  for (const TreeFile* file : tree.files()) {
-    const auto first = std::lower_bound(keys.begin(), keys.end(), file->smallest);
-    const auto end = std::upper_bound(first, keys.end(), file->largest);
-    const auto weight = static_cast<double>(end - first);
-    lookups += weight;
-    sum.mean += weight * file->filter.predicted_rate;
-    // Others have no variance: their fingerprints match at the same rate wherever they lie.
-    if (variant.line_rate == nullptr || file->filter.setting.unit != "probes") continue;
-    const auto lines = static_cast<double>(
-        std::max<uint64_t>(file->properties.filter_bytes / variant.line_bytes, 1));
-    sum.variance +=
-        weight * weight *
-        VarianceOfLines(lines, static_cast<double>(file->properties.entries) / lines,
-                        [&](int keys_in_line) {
-                          return variant.line_rate(file->filter.setting.value, keys_in_line);
-                        });
-  }
-  if (lookups == 0) return {};
-  return {sum.mean / lookups, sum.variance / (lookups * lookups)};
-}
-
-namespace {
 
 constexpr int kLevels = 4;
 constexpr int kNever = std::numeric_limits<int>::max();
@@ -188,11 +137,10 @@ rocksdb::Options MakeOptions(const Variant& variant) {
 
 struct LevelPlan {
   int level;
-  double share;  // of the keys; the last level has the rest
+  double share;  // of the keys; the last level, which is the first here, has the rest
   int files;     // about so many
 };
-constexpr LevelPlan kLastLevel = {kLevels - 1, 0.80, 16};
-constexpr LevelPlan kOtherLevels[] = {{2, 0.15, 8}, {1, 0.04, 4}, {0, 0.01, 4}};
+constexpr LevelPlan kPlan[kLevels] = {{3, 0.80, 16}, {2, 0.15, 8}, {1, 0.04, 4}, {0, 0.01, 4}};
 
 // The keys with numbers from `first` on.
 struct Part {
@@ -207,20 +155,20 @@ class TreeBuilder {
 
   // From the last level upwards, as compactions only ever move keys down.
   Status Build() {
-    size_t others = 0;
-    Part parts[std::size(kOtherLevels)];
-    for (size_t i = 0; i < std::size(kOtherLevels); i++) {
-      const auto share = std::lround(kOtherLevels[i].share * static_cast<double>(keys_.size()));
-      parts[i] = {others, std::min(std::max<size_t>(share, 1), keys_.size() - 1 - others)};
+    Status status;
+    size_t end = keys_.size(), others = 0;
+    std::array<Part, kLevels> parts;
+    for (size_t i = 1; i < kLevels; i++) {
+      const auto share = std::lround(kPlan[i].share * static_cast<double>(end));
+      parts[i] = {others, std::min(std::max<size_t>(share, 1), end - 1 - others)};
       others += parts[i].count;
     }
-    Status status = BuildLevel(kLastLevel, {others, keys_.size() - others});
-    for (size_t i = 0; i < std::size(kOtherLevels) && status.ok(); i++) {
-      status = BuildLevel(kOtherLevels[i], parts[i]);
-    }
-    if (status.ok()) status = Rewrite(kLastLevel);
-    for (size_t i = 0; i < std::size(kOtherLevels) && status.ok(); i++) {
-      if (kOtherLevels[i].level > 0) status = Rewrite(kOtherLevels[i]);
+    parts[0] = {others, end - others};
+    for (size_t i = 0; i < kLevels && status.ok(); i++) status = BuildLevel(kPlan[i], parts[i]);
+    // Once all of the tree is there, as compactions do all the time: rocksieve.auto decides for the
+    // tree that it sees.
+    for (size_t i = 0; i + 1 < kLevels && status.ok(); i++) {
+      status = Compact(kPlan[i].level, kPlan[i]);
     }
     return status;
   }
@@ -265,10 +213,6 @@ class TreeBuilder {
     return db_->Flush({});
   }
 
-  // Once all of the tree is there, as compactions do all the time: rocksieve.auto decides for the
-  // tree that it sees.
-  Status Rewrite(const LevelPlan& plan) { return Compact(plan.level, plan); }
-
   // Compacts all files of a level into the planned one.
   Status Compact(int level, const LevelPlan& plan) {
     rocksdb::ColumnFamilyMetaData tree;
@@ -299,6 +243,52 @@ std::string Task(const std::string& verb, const Variant& variant,
 
 }  // namespace
 
+Status MakeVariants(std::vector<Variant>* variants) {
+  const auto line_rate = [](double, int keys_in_line) {
+    return BuiltinBloomLineRate(kBuiltinBitsPerKey, keys_in_line);
+  };
+  using Policy = std::shared_ptr<const rocksdb::FilterPolicy>;
+  *variants = {{"none", "none", nullptr, 0, nullptr},
+               {"RocksDB Bloom 10", "rocksdb_bloom_10",
+                Policy(rocksdb::NewBloomFilterPolicy(kBuiltinBitsPerKey)), kBuiltinBloomLineBytes,
+                line_rate},
+               // Makes Bloom filters after all in flushed files, and in small ones.
+               {"RocksDB Ribbon 10", "rocksdb_ribbon_10",
+                Policy(rocksdb::NewRibbonFilterPolicy(kBuiltinBitsPerKey)), kBuiltinBloomLineBytes,
+                line_rate}};
+  Status status = AddOurs("rocksieve.bloom:10", "rocksieve_bloom_10", variants);
+  if (status.ok()) status = AddOurs("rocksieve.cuckoo:12", "rocksieve_cuckoo_12", variants);
+  if (status.ok()) status = AddOurs("rocksieve.ribbon:10", "rocksieve_ribbon_10", variants);
+  if (status.ok()) status = AddOurs("rocksieve.auto:10", "rocksieve_auto_10", variants);
+  return status;
+}
+
+FileRate ExpectedRate(const Variant& variant, const Tree& tree,
+                      std::vector<std::string_view> keys) {
+  std::sort(keys.begin(), keys.end());  // bytewise, as RocksDB does
+  FileRate sum;
+  double lookups = 0;
+  for (const TreeFile* file : tree.files()) {
+    const auto first = std::lower_bound(keys.begin(), keys.end(), file->smallest);
+    const auto end = std::upper_bound(first, keys.end(), file->largest);
+    const auto weight = static_cast<double>(end - first);
+    lookups += weight;
+    sum.mean += weight * file->filter.predicted_rate;
+    // Others have no variance: their fingerprints match at the same rate wherever they lie.
+    if (variant.line_rate == nullptr || file->filter.setting.unit != "probes") continue;
+    const auto lines = static_cast<double>(
+        std::max<uint64_t>(file->properties.filter_bytes / variant.line_bytes, 1));
+    sum.variance +=
+        weight * weight *
+        VarianceOfLines(lines, static_cast<double>(file->properties.entries) / lines,
+                        [&](int keys_in_line) {
+                          return variant.line_rate(file->filter.setting.value, keys_in_line);
+                        });
+  }
+  if (lookups == 0) return {};
+  return {sum.mean / lookups, sum.variance / (lookups * lookups)};
+}
+
 Status Explained(const Status& status, const std::string& task) {
   if (status.ok() || status.IsAborted()) return status;
   return Status::IOError("cannot " + task + ": " + status.ToString() + Remedy(status));
@@ -314,16 +304,12 @@ Status BuildTree(const std::filesystem::path& directory, const Variant& variant,
   return Explained(status, Task("build", variant, directory));
 }
 
-Status OpenTree(const std::filesystem::path& directory, const Variant& variant,
+Status OpenTree(const std::filesystem::path& directory, const Variant& variant, bool for_ranges,
                 std::unique_ptr<rocksdb::DB>* db) {
-  const Status status =
-      rocksdb::DB::OpenForReadOnly(MakeOptions(variant), directory.string(), Into(db));
-  return Explained(status, Task("open", variant, directory));
-}
-
-Status OpenTreeForRanges(const std::filesystem::path& directory, const Variant& variant,
-                         std::unique_ptr<rocksdb::DB>* db) {
-  const Status status = rocksdb::DB::Open(MakeOptions(variant), directory.string(), Into(db));
+  const rocksdb::Options options = MakeOptions(variant);
+  const std::string path = directory.string();
+  const Status status = for_ranges ? rocksdb::DB::Open(options, path, Into(db))
+                                   : rocksdb::DB::OpenForReadOnly(options, path, Into(db));
   return Explained(status, Task("open", variant, directory));
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "plugin/database/cache_advice.h"
+#include "plugin/database/tree.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {
@@ -129,6 +129,15 @@ std::string Quote(const Mention& mention) {
   return mention.where + ": filter_policy: " + mention.text;
 }
 
+std::string Quote(const LogFile& log, const LoggedLine& line) {
+  return log.name + ", line " + std::to_string(line.line) + ": " + line.text;
+}
+
+std::string QuoteExtractor(const TreeFile& file) {
+  const std::string& name = file.properties.prefix_extractor_name;
+  return file.name + " says: prefix extractor " + (name.empty() ? "none" : name);
+}
+
 std::string QuoteFiles(const Files& files, const FamilyFacts& family) {
   constexpr size_t kNamed = 3;
   uint64_t entries = 0;
@@ -143,11 +152,6 @@ std::string QuoteFiles(const Files& files, const FamilyFacts& family) {
   }
   if (files.size() > kNamed) text += " and " + Thousands(files.size() - kNamed) + " more";
   return text;
-}
-
-uint64_t KeysOf(const TreeFile& file) {
-  const TableProperties& properties = file.properties;
-  return properties.entries - std::min(properties.entries, properties.range_deletions);
 }
 
 bool IsInCache(const Facts& facts, const FamilyFacts& family, const TreeFile& file) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/doctor/facts.h"
+#include "tools/doctor/checks.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include "plugin/database/database.h"
-#include "plugin/database/read_only_env.h"
+#include "plugin/database/snapshot_files.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -122,57 +122,6 @@ std::string Beginning(const fs::path& path) {
   return text;
 }
 
-}  // namespace
-
-uint64_t LogFile::ticker(const std::string& ticker_name) const {
-  const auto found = tickers.find(ticker_name);
-  return found == tickers.end() ? 0 : found->second;
-}
-
-LogFile ParseLog(std::istream& text) {
-  Parser parser;
-  for (std::string line; std::getline(text, line);) parser.Take(line);
-  return parser.Result();
-}
-
-std::vector<std::string> NumberedFiles(const std::string& directory, std::string_view prefix) {
-  std::vector<std::pair<uint64_t, std::string>> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (name.rfind(prefix, 0) != 0) continue;
-    if (name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) continue;
-    files.emplace_back(std::strtoull(name.c_str() + prefix.size(), nullptr, 10), name);
-  }
-  std::sort(files.rbegin(), files.rend());
-  std::vector<std::string> names;
-  for (auto& [number, name] : files) names.push_back(std::move(name));
-  return names;
-}
-
-std::vector<LogFile> ReadLogs(const std::string& directory) {
-  std::vector<std::string> names = NumberedFiles(directory, "LOG.old.");
-  if (names.size() > kMostOldLogs) names.resize(kMostOldLogs);
-  names.insert(names.begin(), "LOG");
-
-  std::vector<LogFile> logs;
-  bool whole = true;  // until there is one that got so far
-  for (const std::string& name : names) {
-    const fs::path path = fs::path(directory) / name;
-    std::ifstream file(path);
-    if (!file) continue;
-    std::istringstream beginning(whole ? "" : Beginning(path));
-    LogFile log = ParseLog(whole ? static_cast<std::istream&>(file) : beginning);
-    log.name = name;
-    if (log.opened()) whole = false;
-    logs.push_back(std::move(log));
-  }
-  return logs;
-}
-
-namespace {
-
 using rocksdb::Status;
 
 // "{id=rocksieve.bloom:10;name=value}" -> "rocksieve.bloom:10"
@@ -232,6 +181,53 @@ Facts WithoutProcess(DatabaseTrees opened, Progress* progress) {
 }
 
 }  // namespace
+
+uint64_t LogFile::ticker(const std::string& ticker_name) const {
+  const auto found = tickers.find(ticker_name);
+  return found == tickers.end() ? 0 : found->second;
+}
+
+LogFile ParseLog(std::istream& text) {
+  Parser parser;
+  for (std::string line; std::getline(text, line);) parser.Take(line);
+  return parser.Result();
+}
+
+std::vector<std::string> NumberedFiles(const std::string& directory, std::string_view prefix) {
+  std::vector<std::pair<uint64_t, std::string>> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.rfind(prefix, 0) != 0) continue;
+    if (name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) continue;
+    files.emplace_back(std::strtoull(name.c_str() + prefix.size(), nullptr, 10), name);
+  }
+  std::sort(files.rbegin(), files.rend());
+  std::vector<std::string> names;
+  for (auto& [number, name] : files) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<LogFile> ReadLogs(const std::string& directory) {
+  std::vector<std::string> names = NumberedFiles(directory, "LOG.old.");
+  if (names.size() > kMostOldLogs) names.resize(kMostOldLogs);
+  names.insert(names.begin(), "LOG");
+
+  std::vector<LogFile> logs;
+  bool whole = true;  // until there is one that got so far
+  for (const std::string& name : names) {
+    const fs::path path = fs::path(directory) / name;
+    std::ifstream file(path);
+    if (!file) continue;
+    std::istringstream beginning(whole ? "" : Beginning(path));
+    LogFile log = ParseLog(whole ? static_cast<std::istream&>(file) : beginning);
+    log.name = name;
+    if (log.opened()) whole = false;
+    logs.push_back(std::move(log));
+  }
+  return logs;
+}
 
 PolicyFacts PolicyFacts::Describe(const std::string& words) {
   PolicyFacts facts;

@@ -13,22 +13,12 @@ namespace {
 
 constexpr size_t kWidth = 96;
 constexpr size_t kMostProblems = 20;
-constexpr char kRemedy[] =
-    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction of "
-    "it\n"
-    "writes a new one; rocksieve inspect FILE.sst says more. A damaged or missing file has to be\n"
-    "restored, or the database repaired, in a copy: ldb repair --db=COPY\n";
+
+using Kind = Column::Kind;
 
 std::string Paragraph(const std::string& text) { return Wrapped(text, TextColumns(kWidth)) + "\n"; }
 
-std::string LevelName(const Json& level) {
-  return level.is_number() ? Filled("L{level}", {{"level", level}}) : level.get<std::string>();
-}
-
-std::string PerThousand(const Json& passes) { return Significant(1000 * passes.get<double>(), 3); }
-
 std::string RatesTable(const Json& family) {
-  using Kind = Column::Kind;
   Json rows = family["levels"];
   rows.push_back(family);
   rows.back()["level"] = "all";
@@ -46,22 +36,13 @@ std::string RatesTable(const Json& family) {
       rows);
 }
 
-std::string SettingText(const Json& group) {
-  if (group["setting"].is_null()) return "";
-  const auto value = [&](const char* field) {
-    const auto number = group[field].get<double>();
-    return Fixed(number, number == std::floor(number) ? 0 : 1);
-  };
-  std::string text = ", " + value("setting_min");
-  if (value("setting_max") != value("setting_min")) text += " to " + value("setting_max");
-  return text + " " + group["setting"].get<std::string>();
-}
-
 std::string FiltersList(const Json& family) {
   std::string text;
   for (const Json& level : family["levels"]) {
     for (const Json& group : level["filters"]) {
-      text += "  " + LevelName(level["level"]) + Filled("  {family}", group) + SettingText(group) +
+      const Json setting = SettingOf(group);
+      text += "  " + LevelName(level["level"]) + Filled("  {family}", group) +
+              (setting.is_null() ? "" : ", " + setting.get<std::string>()) +
               (group["partitioned_files"] > 0 ? ", partitioned" : "") + ": " +
               Counted(group["files"], "file") + "\n";
     }
@@ -76,26 +57,19 @@ std::string Sum(const Json& family) {
   return Paragraph(words + UselessReadsWords(family));
 }
 
-std::string NameOfRange(const Json& kind) {
-  if (kind["kind"] == "prefix") return Filled("prefix of {length}", kind);
-  return Counted(kind["length"], "number");
-}
-
 // The kinds of ranges, each level by level.
 std::string RangesTable(const Json& ranges) {
-  using Kind = Column::Kind;
   Json rows = Json::array();
   for (const Json& kind : ranges) {
     if (kind["empty_ranges"] == 0) continue;
     Json parts = kind["levels"];
     parts.push_back(kind);
     parts.back()["level"] = "all";
+    bool is_first = true;
     for (size_t i = 0; i < parts.size(); i++) {
       if (parts.size() == 2 && i == 0) continue;  // of one level, all are those of the level
-      parts[i]["range"] = rows.empty() || rows.back()["range_of_kind"] != NameOfRange(kind)
-                              ? NameOfRange(kind)
-                              : "";
-      parts[i]["range_of_kind"] = NameOfRange(kind);
+      parts[i]["range"] = is_first ? NameOfRange(kind) : "";
+      is_first = false;
       rows.push_back(parts[i]);
     }
   }
@@ -141,7 +115,7 @@ std::string Problems(const Json& problems) {
   if (problems.size() > shown) {
     text += "... and " + Thousands(problems.size() - shown) + " more; --json has all.\n";
   }
-  return shown > 0 ? text + kRemedy : "";
+  return shown > 0 ? text + Paragraph(kDamageRemedy) : "";
 }
 
 std::string FamilyInWords(const Json& family) {

@@ -7,10 +7,8 @@
 
 #include <rocksdb/version.h>
 
-#include "plugin/database/cache_advice.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/tree.h"
-#include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/text.h"
 
@@ -331,6 +329,32 @@ Status Explain(const ExplainOptions& options, Progress* progress, Json* explanat
                   {"ok", ok},
                   {"column_families", families}};
   return Status::OK();
+}
+
+const char kDamageRemedy[] =
+    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction of it "
+    "writes a new one; rocksieve inspect FILE.sst says more. A damaged or missing file has to be "
+    "restored, or the database repaired, in a copy: ldb repair --db=COPY";
+
+std::string LevelName(const Json& level) {
+  return level.is_number() ? "L" + level.dump() : level.get<std::string>();
+}
+
+std::string PerThousand(const Json& passes) { return Significant(1000 * passes.get<double>(), 3); }
+
+Json SettingOf(const Json& group) {
+  if (group["setting"].is_null()) return nullptr;
+  const auto text = [&](const char* field) {
+    const auto number = group[field].get<double>();
+    return Fixed(number, number == std::floor(number) ? 0 : 1);
+  };
+  const std::string least = text("setting_min"), most = text("setting_max");
+  return (least == most ? least : least + " to " + most) + " " + group["setting"].get<std::string>();
+}
+
+std::string NameOfRange(const Json& kind) {
+  return kind["kind"] == "prefix" ? Filled("prefix of {length}", kind)
+                                  : Counted(kind["length"], "number");
 }
 
 std::string UselessReadsWords(const Json& family) {

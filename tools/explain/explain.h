@@ -34,6 +34,16 @@ rocksdb::Status Explain(const ExplainOptions& options, Progress* progress, Json*
 // with three digits, text as it is.
 std::string UselessReadsWords(const Json& family);
 
+// Cells of its tables: "L2", or what it says of all levels; of 1,000 lookups; "8 to 9 probes", null
+// if a group of filters has no setting; "prefix of 8", "256 numbers".
+std::string LevelName(const Json& level);
+std::string PerThousand(const Json& passes);
+Json SettingOf(const Json& group);
+std::string NameOfRange(const Json& kind);
+
+// What to do about problems.
+extern const char kDamageRemedy[];
+
 // What iterators over ranges without keys read in a column family.
 //
 // Lengths, as "16,256,4096"; empty: these. InvalidArgument for anything else.

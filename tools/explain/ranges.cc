@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "plugin/database/database.h"
-#include "plugin/probe/key_space.h"
 #include "plugin/probe/probe_tree.h"
 
 namespace rocksieve::tools {

@@ -16,7 +16,7 @@
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
 #include "plugin/database/database.h"
-#include "plugin/database/read_only_env.h"
+#include "plugin/database/snapshot_files.h"
 #include "plugin/database/tree.h"
 #include "plugin/tables/table_file.h"
 #include "support/text.h"
@@ -176,14 +176,16 @@ Json BlocksJson(const FileFilter& filter, bool hex, Progress* progress, uint64_t
   return json;
 }
 
-Json FileJson(const TableFile& file) {
-  const TableProperties& properties = file.properties();
+// `footer`: null of a filter by itself.
+Json FileJson(const std::string& path, uint64_t bytes, const TableProperties& properties,
+              const TableFooter* footer = nullptr) {
   return {{"rocksieve_version", ROCKSIEVE_VERSION},
           {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
-          {"file", file.path()},
-          {"file_bytes", file.bytes()},
-          {"format_version", file.footer().format_version},
-          {"checksum", kChecksums[static_cast<size_t>(file.footer().checksum)]},
+          {"file", path},
+          {"file_bytes", bytes},
+          {"format_version", footer == nullptr ? Json() : Json(footer->format_version)},
+          {"checksum",
+           footer == nullptr ? Json() : Json(kChecksums[static_cast<size_t>(footer->checksum)])},
           {"compression", TextOrNull(CompressionInWords(properties.compression_name))},
           {"keys", properties.entries},
           {"deletions", properties.deletions},
@@ -226,38 +228,26 @@ Json FilterFileJson(const std::string& path, const std::string& bytes, bool hex)
   const uint64_t probes = intact ? kProbes : 0;
   const uint64_t passes = CountPasses(block.decoded, probes, &random);
   const Json described = BlockJson(block, /*partitioned=*/false, probes, passes, hex);
-  return {{"rocksieve_version", ROCKSIEVE_VERSION},
-          {"rocksdb_version", rocksdb::GetRocksVersionAsString()},
-          {"file", path},
-          {"file_bytes", bytes.size()},
-          {"format_version", nullptr},
-          {"checksum", nullptr},
-          {"compression", nullptr},
-          {"keys", keys},
-          {"deletions", 0},
-          {"column_family", nullptr},
-          {"comparator", nullptr},
-          {"filter_policy", nullptr},
-          {"prefix_extractor", nullptr},
-          {"filters_whole_keys", true},
-          {"filters_prefixes", false},
-          {"ok", intact},
-          {"layout", "full"},
-          {"stored_as", nullptr},
-          {"offset", 0},
-          {"filter_bytes", bytes.size()},
-          {"filter_keys", keys},
-          {"bits_per_key", keys > 0 ? BitsPerKey(bytes.size(), keys) : 0},
-          {"family", described["family"]},
-          {"parameters", described["parameters"]},
-          {"predicted_false_positive_rate", described["predicted_false_positive_rate"]},
-          {"probed_false_positive_rate", described["probed_false_positive_rate"]},
-          {"probes", probes},
-          {"blocks", Json::array({described})},
-          {"problems", intact ? Json::array() : Json::array({block.damage})},
-          {"remedy", intact ? Json(nullptr)
-                            : Json("Build it again from its keys: rocksieve filter build. Until "
-                                   "then, take every key for one that may be in it.")}};
+  Json json = FileJson(path, bytes.size(), TableProperties());
+  json.update({{"keys", keys},
+               {"ok", intact},
+               {"layout", "full"},
+               {"stored_as", nullptr},
+               {"offset", 0},
+               {"filter_bytes", bytes.size()},
+               {"filter_keys", keys},
+               {"bits_per_key", keys > 0 ? BitsPerKey(bytes.size(), keys) : 0}});
+  for (const char* field : {"family", "parameters", "predicted_false_positive_rate",
+                            "probed_false_positive_rate"}) {
+    json[field] = described[field];
+  }
+  json.update({{"probes", probes},
+               {"blocks", Json::array({described})},
+               {"problems", intact ? Json::array() : Json::array({block.damage})},
+               {"remedy", intact ? Json(nullptr)
+                                 : Json("Build it again from its keys: rocksieve filter build. "
+                                        "Until then, take every key for one that may be in it.")}});
+  return json;
 }
 
 Status CannotRead(const std::string& path, const Status& status) {
@@ -297,7 +287,7 @@ Status Inspect(const std::string& path, bool hex, Progress* progress, Json* insp
   Json probed_rate;
   const Json blocks = BlocksJson(filter, hex, progress, &probes, &probed_rate);
   if (InterruptSignal() != 0) return Status::Aborted("interrupted");
-  *inspection = FileJson(*file);
+  *inspection = FileJson(file->path(), file->bytes(), file->properties(), &file->footer());
   inspection->update(
       {{"ok", intact},
        {"layout", kLayouts[static_cast<size_t>(filter.layout)]},

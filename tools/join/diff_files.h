@@ -11,7 +11,7 @@
 
 #include <rocksdb/status.h>
 
-#include "support/pending_file.h"
+#include "support/files.h"
 #include "support/table.h"
 
 namespace rocksieve::tools {

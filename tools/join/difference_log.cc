@@ -11,7 +11,7 @@
 #include <rocksdb/wide_columns.h>
 #include <rocksdb/write_batch.h>
 
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/parallel.h"
 #include "support/table.h"
 #include "support/text.h"

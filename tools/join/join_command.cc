@@ -17,7 +17,7 @@
 #include <rocksdb/utilities/options_util.h>
 #include <rocksieve/join/join.h>
 
-#include "plugin/database/read_only_env.h"
+#include "plugin/database/snapshot_files.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "tools/join/joining.h"

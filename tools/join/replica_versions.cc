@@ -10,8 +10,7 @@
 
 #include <absl/strings/escaping.h>
 
-#include "support/line_reader.h"
-#include "support/pending_file.h"
+#include "support/files.h"
 #include "support/text.h"
 #include "tools/join/database_diff.h"
 

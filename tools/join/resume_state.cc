@@ -8,7 +8,7 @@
 
 #include <absl/strings/escaping.h>
 
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {

@@ -26,7 +26,6 @@
 #endif
 
 #include "support/text.h"
-#include "tools/command/config_file.h"
 #include "tools/join/joining.h"
 #include "tools/join/serve_reports.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "plugin/database/policy_spec.h"
-#include "support/pending_file.h"
+#include "support/files.h"
 #include "support/text.h"
 #include "tools/report/page.h"
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <set>
 #include <vector>
 
 #include "support/text.h"
 #include "tools/explain/explain.h"
+#include "tools/whatif/whatif.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -16,12 +16,6 @@ namespace {
 using Kind = Column::Kind;
 
 constexpr char kReads[] = "expected_useless_reads_per_missing_lookup";
-
-// Of 1,000 lookups.
-std::string Reads(double per_thousand) {
-  return Significant(per_thousand, per_thousand >= 100 ? 4 : 3);
-}
-std::string ReadsPerThousand(const Json& reads) { return Reads(1000 * reads.get<double>()); }
 
 Html Sum(const Json& explained) {
   if (explained[kReads].is_null()) return {};
@@ -54,20 +48,21 @@ Html EqualMemoryChart(const FamilyReport& family, const Colours& colours) {
   constexpr double kFarBeyond = 10;  // other bars could not be seen beside it
   std::vector<Bar> bars;
   for (const ChartSeries& series : chart.series) {
-    const double reads = HeightAt(series, bits);
+    const double reads = HeightAt(series, bits) / 1000;
     if (reads < 0) continue;
-    bars.push_back({series.name, reads, Reads(reads), ColourOf(series.name, colours)});
+    bars.push_back({series.name, reads, ReadsPerThousand(reads), ColourOf(series.name, colours)});
   }
   std::stable_sort(bars.begin(), bars.end(),
                    [](const Bar& a, const Bar& b) { return a.value > b.value; });
   if (bars.empty()) return {};
   Html html;
-  const double now = 1000 * family.predicted["now"][kReads].get<double>();
+  const double now = family.predicted["now"][kReads].get<double>();
   if (now > kFarBeyond * bars.front().value) {
     html += Element("p",
-                    "Now: " + Reads(now) + " useless reads, far beyond the scale of this picture.");
+                    "Now: " + ReadsPerThousand(now) +
+                        " useless reads, far beyond the scale of this picture.");
   } else if (now_bits == bits) {
-    bars.insert(bars.begin(), {"now", now, Reads(now), "c7", 0, -1, true});
+    bars.insert(bars.begin(), {"now", now, ReadsPerThousand(now), "c7", 0, -1, true});
   }
   return html + BarChart(
                     "Useless reads per 1,000 missing keys, predicted, all policies in the same "
@@ -128,10 +123,9 @@ Html BudgetTable(const Json& budgets) {
   if (budgets.empty()) return {};
   std::vector<Column> columns = {{"filter_bits_per_entry", "bits per", "entry", Kind::kFixed, 0},
                                  {"filter_bytes", "filter", "bytes", Kind::kFixed, 0}};
-  std::deque<std::string> texts;  // of the columns
   for (const auto& [family, reads] : budgets[0][kReads].items()) {
-    columns.push_back({texts.emplace_back("/" + std::string(kReads) + "/" + family),
-                       texts.emplace_back(family), "", Kind::kFixed, 0, ReadsPerThousand});
+    columns.push_back({"/" + std::string(kReads) + "/" + family, family, "", Kind::kFixed, 0,
+                       ReadsPerThousand});
   }
   return HtmlTable("Useless reads per 1,000 missing keys, each family in the same memory", columns,
                    budgets);
@@ -174,12 +168,6 @@ Html CostSection(const std::string& id, const FamilyReport& family, const Colour
 }
 
 constexpr size_t kMostProblems = 20, kMostNotes = 50;
-
-std::string LevelName(const Json& level) {
-  return level.is_number() ? "L" + std::to_string(level.get<int>()) : level.get<std::string>();
-}
-
-std::string PerThousand(const Json& passes) { return Significant(1000 * passes.get<double>(), 3); }
 
 std::vector<PictureFile> FilesOf(const Json& family) {
   std::vector<PictureFile> files;
@@ -270,16 +258,7 @@ Html Kinds(const Json& family) {
   for (const Json& level : family["levels"]) {
     for (Json row : level["filters"]) {
       row["level"] = level["level"];
-      const Json& setting = row["setting"];
-      const double least = setting.is_null() ? 0 : row["setting_min"].get<double>();
-      const double most = setting.is_null() ? 0 : row["setting_max"].get<double>();
-      const auto number = [](double value) {
-        return Fixed(value, value == std::floor(value) ? 0 : 1);
-      };
-      row["settings"] = setting.is_null()
-                            ? Json()
-                            : Json(number(least) + (least == most ? "" : " to " + number(most)) +
-                                   " " + setting.get<std::string>());
+      row["settings"] = SettingOf(row);
       rows.push_back(row);
     }
   }
@@ -292,11 +271,6 @@ Html Kinds(const Json& family) {
                     {"keys", "keys", "", Kind::kFixed, 0},
                     {"bytes", "filter", "bytes", Kind::kFixed, 0}},
                    rows);
-}
-
-std::string NameOfRange(const Json& kind) {
-  return kind.value("kind", "") == "prefix" ? Filled("prefix of {length}", kind)
-                                            : Counted(kind.value("length", uint64_t{0}), "number");
 }
 
 Html Ranges(const Json& family) {
@@ -331,14 +305,8 @@ Html Problems(const Json& problems) {
     list += Element("li", "... and " + Thousands(problems.size() - kMostProblems) +
                               " more; rocksieve explain --json has all.");
   }
-  return Element(
-      "div", {{"class", "finding error"}},
-      Element("h3", "Damaged") + Element("ul", list) +
-          Element("p",
-                  "A damaged filter loses no key: lookups read the file as if it had none, and a "
-                  "compaction of it writes a new one; rocksieve inspect FILE.sst says more. A "
-                  "damaged or missing file has to be restored, or the database repaired, in a "
-                  "copy: ldb repair --db=COPY"));
+  return Element("div", {{"class", "finding error"}},
+                 Element("h3", "Damaged") + Element("ul", list) + Element("p", kDamageRemedy));
 }
 
 Html Notes(const Json& family, const Json& predicted) {

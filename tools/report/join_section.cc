@@ -129,54 +129,6 @@ bool Parsed(const std::string& text, Json* document, std::string* error) {
   return !too_deep;
 }
 
-}  // namespace
-
-bool ParseJoinFile(const std::string& text, JoinFile* file, std::string* error) {
-  Json document;
-  std::string why;
-  const auto fail = [&](const std::string& what) {
-    *error = what + kRemedy;
-    return false;
-  };
-  if (!Parsed(text, &document, &why)) return fail(why);
-  if (!document.is_object() || !document.contains("remotes")) {
-    return fail("is not of rocksieve join --json: it has no \"remotes\"");
-  }
-  file->is_plan = !document.contains("operation");
-  if (!Copied(document, ShapeOf(file->is_plan), "", &file->document, &why)) {
-    return fail("is not of rocksieve join --json: " + why);
-  }
-  if (file->document["remotes"].size() > kMostServers) {
-    return fail("has more than " + std::to_string(kMostServers) + " servers");
-  }
-  return true;
-}
-
-bool ReadJoinFile(const std::string& path, JoinFile* file, std::string* error) {
-  file->path = path;
-  const auto cannot = [&](const std::string& why) {
-    *error = "--join: cannot read " + path + ": " + why;
-    return false;
-  };
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) return cannot("it is a directory");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return cannot(std::strerror(errno));
-  std::string text;
-  char buffer[1 << 16];
-  while (stream.read(buffer, sizeof(buffer)) || stream.gcount() > 0) {
-    text.append(buffer, static_cast<size_t>(stream.gcount()));
-    if (text.size() > kMostBytes) return cannot("it has more than 16 MiB");
-  }
-  if (stream.bad()) return cannot("the system fails to read it");
-  std::string why;
-  if (ParseJoinFile(text, file, &why)) return true;
-  *error = "--join: " + path + " " + why;
-  return false;
-}
-
-namespace {
-
 using Kind = Column::Kind;
 
 constexpr size_t kMostRanges = 50;  // that the page shows
@@ -337,6 +289,50 @@ Html ServerOfPlan(const Json& server) {
 }
 
 }  // namespace
+
+bool ParseJoinFile(const std::string& text, JoinFile* file, std::string* error) {
+  Json document;
+  std::string why;
+  const auto fail = [&](const std::string& what) {
+    *error = what + kRemedy;
+    return false;
+  };
+  if (!Parsed(text, &document, &why)) return fail(why);
+  if (!document.is_object() || !document.contains("remotes")) {
+    return fail("is not of rocksieve join --json: it has no \"remotes\"");
+  }
+  file->is_plan = !document.contains("operation");
+  if (!Copied(document, ShapeOf(file->is_plan), "", &file->document, &why)) {
+    return fail("is not of rocksieve join --json: " + why);
+  }
+  if (file->document["remotes"].size() > kMostServers) {
+    return fail("has more than " + std::to_string(kMostServers) + " servers");
+  }
+  return true;
+}
+
+bool ReadJoinFile(const std::string& path, JoinFile* file, std::string* error) {
+  file->path = path;
+  const auto cannot = [&](const std::string& why) {
+    *error = "--join: cannot read " + path + ": " + why;
+    return false;
+  };
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) return cannot("it is a directory");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return cannot(std::strerror(errno));
+  std::string text;
+  char buffer[1 << 16];
+  while (stream.read(buffer, sizeof(buffer)) || stream.gcount() > 0) {
+    text.append(buffer, static_cast<size_t>(stream.gcount()));
+    if (text.size() > kMostBytes) return cannot("it has more than 16 MiB");
+  }
+  if (stream.bad()) return cannot("the system fails to read it");
+  std::string why;
+  if (ParseJoinFile(text, file, &why)) return true;
+  *error = "--join: " + path + " " + why;
+  return false;
+}
 
 Html JoinSection(size_t number, const JoinFile& file) {
   const Json& document = file.document;

@@ -3,14 +3,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
 
-#include "support/terminal_drawing.h"
+#include "support/chart.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/whatif/whatif.h"
@@ -21,12 +20,6 @@ namespace {
 constexpr size_t kWidth = 100, kDrawingWidth = 80;
 
 using Kind = Column::Kind;
-
-// Two digits tell what a policy costs; the points of a column are in line (Kind::kAligned).
-std::string ReadsPerThousand(const Json& reads) {
-  const double per_thousand = 1000 * reads.get<double>();
-  return Significant(per_thousand, per_thousand >= 100 ? 4 : 3);
-}
 
 std::string Percentage(const Json& share) { return Significant(100 * share.get<double>(), 3); }
 
@@ -73,13 +66,11 @@ std::string LevelTable(const Json& family, size_t begin, size_t end) {
       {"files", "files", "", Kind::kFixed, 0, nullptr, 2},
       {"entries", "entries", "", Kind::kFixed, 0, nullptr, 3},
       {"files_asked_per_missing_lookup", "asked", "per miss", Kind::kFixed, 2, nullptr, 1}};
-  std::deque<std::string> texts;  // of the columns
   const auto add_columns = [&](const std::string& head, size_t filter) {
     const std::string field = "/filters/" + std::to_string(filter);
-    columns.push_back({texts.emplace_back(field), texts.emplace_back(head), "bits", Kind::kFixed, 0,
-                       BitsOfLevel});
-    columns.push_back({texts.emplace_back(field + "/false_positive_rate"), "rate", "%",
-                       Kind::kAligned, 0, Percentage});
+    columns.push_back({field, head, "bits", Kind::kFixed, 0, BitsOfLevel});
+    columns.push_back(
+        {field + "/false_positive_rate", "rate", "%", Kind::kAligned, 0, Percentage});
   };
   add_columns("now:", 0);
   std::string names;
@@ -112,12 +103,10 @@ std::string BudgetTable(const Json& budgets) {
   constexpr char kReads[] = "expected_useless_reads_per_missing_lookup";
   std::vector<Column> columns = {{"filter_bits_per_entry", "bits per", "entry", Kind::kFixed, 0},
                                  {"filter_bytes", "filter", "bytes", Kind::kFixed, 0, nullptr, 1}};
-  std::deque<std::string> texts;  // of the columns
   for (const auto& [family, reads] : budgets[0][kReads].items()) {
     const size_t cut = std::min(family.find_first_of(" ."), family.size());
-    columns.push_back({texts.emplace_back("/" + std::string(kReads) + "/" + family),
-                       texts.emplace_back(family.substr(0, cut)),
-                       texts.emplace_back(family.substr(cut)), Kind::kAligned, 0, ReadsPerThousand,
+    columns.push_back({"/" + std::string(kReads) + "/" + family, family.substr(0, cut),
+                       family.substr(cut), Kind::kAligned, 0, ReadsPerThousand,
                        columns.size() == 2 ? 2 : 0});
   }
   return ForPeople(columns, budgets);
@@ -131,13 +120,12 @@ std::string UnitOfRanges(const Json& kind) {
 std::string RangesTable(const Json& ranges) {
   std::vector<Column> columns = {{"spec", "", "policy", Kind::kText},
                                  {"filter_bits_per_entry", "bits per", "entry"}};
-  std::deque<std::string> texts;  // of the columns
   for (size_t i = 0; i < ranges["kinds"].size(); i++) {
     const Json& kind = ranges["kinds"][i];
     columns.push_back(
-        {texts.emplace_back("/expected_useless_reads_per_empty_range/" + std::to_string(i)),
-         texts.emplace_back(kind["length"].is_null() ? "ranges" : Filled("{length}", kind)),
-         texts.emplace_back(UnitOfRanges(kind)), Kind::kAligned, 0, ReadsPerThousand});
+        {"/expected_useless_reads_per_empty_range/" + std::to_string(i),
+         kind["length"].is_null() ? "ranges" : Filled("{length}", kind),
+         UnitOfRanges(kind), Kind::kAligned, 0, ReadsPerThousand});
   }
   columns.push_back({"expected_useless_reads_per_missing_lookup", "missing", "keys", Kind::kAligned,
                      0, ReadsPerThousand});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/model.h"
+#include "tools/whatif/whatif.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,7 @@
 #include "lib/filter/builder.h"
 #include "lib/filter/family.h"
 #include "plugin/rocksdb_abi.h"
-#include "plugin/tables/builtin_model.h"
+#include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve::tools {
 namespace {

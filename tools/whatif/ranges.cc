@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/model.h"
+#include "tools/whatif/whatif.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,9 +7,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "plugin/probe/key_space.h"
 #include "plugin/probe/probe_tree.h"
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/parallel.h"
 #include "support/text.h"
 

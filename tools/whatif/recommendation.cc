@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/model.h"
+#include "tools/whatif/whatif.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
-#include "plugin/database/cache_advice.h"
+#include "plugin/database/tree.h"
 #include "plugin/rocksdb_abi.h"
 #include "support/text.h"
 
@@ -25,21 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kKeys = 200000;  // a filter of 250 KB at 10 bits per key
 constexpr double kLeastSeconds = 0.05;
 constexpr int kLeastRounds = 2;
-
-// Random bytes, one key after another.
-class RandomKeys {
- public:
-  RandomKeys(uint64_t seed, size_t key_bytes)
-      : key_bytes_(key_bytes), bytes_(kKeys * key_bytes_, '\0') {
-    std::mt19937_64 random(seed);
-    for (char& byte : bytes_) byte = static_cast<char>(random());
-  }
-  rocksdb::Slice operator[](size_t i) const { return {&bytes_[i * key_bytes_], key_bytes_}; }
-
- private:
-  const size_t key_bytes_;
-  std::string bytes_;
-};
 
 // The least time of a round, in nanoseconds per key: others had interruptions.
 template <typename Round>
@@ -55,8 +40,16 @@ double LeastNsPerKey(Round round) {
   return least;
 }
 
+struct FilterCost {
+  double build_ns = 0;  // per key, hashing included
+  double probe_ns = 0;  // per query of a filter that is in memory
+};
+
 FilterCost Measure(const rocksdb::FilterPolicy& policy, size_t key_bytes) {
-  const RandomKeys present(1, key_bytes), missing(2, key_bytes);
+  std::mt19937_64 random(1);
+  std::string bytes(2 * kKeys * key_bytes, '\0');  // of present keys, then of missing ones
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  const auto key = [&](size_t i) { return rocksdb::Slice(&bytes[i * key_bytes], key_bytes); };
   const rocksdb::BlockBasedTableOptions table_options;
   rocksdb::FilterBuildingContext context(table_options);
   context.level_at_creation = 6;
@@ -67,25 +60,17 @@ FilterCost Measure(const rocksdb::FilterPolicy& policy, size_t key_bytes) {
   cost.build_ns = LeastNsPerKey([&] {
     const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
         policy.GetBuilderWithContext(context));
-    for (size_t i = 0; i < kKeys; i++) builder->AddKey(present[i]);
+    for (size_t i = 0; i < kKeys; i++) builder->AddKey(key(i));
     block = builder->Finish(&owner);
   });
   const std::unique_ptr<rocksdb::FilterBitsReader> reader(policy.GetFilterBitsReader(block));
   volatile size_t passed = 0;
   cost.probe_ns = LeastNsPerKey([&] {
     size_t count = 0;
-    for (size_t i = 0; i < kKeys; i++) count += reader->MayMatch(missing[i]) ? 1 : 0;
+    for (size_t i = 0; i < kKeys; i++) count += reader->MayMatch(key(kKeys + i)) ? 1 : 0;
     passed = passed + count;
   });
   return cost;
-}
-
-// By spec and bytes of a key: a database of many column families would wait for each.
-using Costs = std::map<std::pair<std::string, size_t>, FilterCost>;
-
-Costs& MeasuredCosts() {
-  static Costs costs;
-  return costs;
 }
 
 // Where a policy makes filters of several families, each as it is with 10 bits per key.
@@ -97,38 +82,21 @@ std::string TypicalSpec(Family family) {
   return typical.ToString();
 }
 
-}  // namespace
-
-Calibration::Calibration(double key_bytes)
-    : key_bytes_(std::clamp<size_t>(std::llround(key_bytes), 8, 256)) {}
-
-FilterCost Calibration::CostOf(const PolicySpec& policy, Family family) {
+// Measured when first asked for, and remembered for all trees whose keys are as long: a database of
+// many column families would wait for each.
+FilterCost CostOf(const PolicySpec& policy, Family family, double mean_key_bytes) {
+  static std::map<std::pair<std::string, size_t>, FilterCost> costs;
+  const size_t key_bytes = std::clamp<size_t>(std::llround(mean_key_bytes), 8, 256);
   const std::string text = policy.ours() != nullptr ? policy.text() : TypicalSpec(family);
-  const auto [found, is_new] = MeasuredCosts().try_emplace({text, key_bytes_});
+  const auto [found, is_new] = costs.try_emplace({text, key_bytes});
   if (!is_new) return found->second;
   PolicySpec spec;
   std::shared_ptr<const rocksdb::FilterPolicy> made;
   if (PolicySpec::Parse(text, &spec).ok() && spec.NewPolicy(&made).ok()) {
-    found->second = Measure(*made, key_bytes_);
+    found->second = Measure(*made, key_bytes);
   }
   return found->second;
 }
-
-double Calibration::BuildSeconds(const PolicySpec& policy, const Prediction& prediction) {
-  double ns = 0;
-  for (const auto& [family, keys] : prediction.keys) ns += keys * CostOf(policy, family).build_ns;
-  return ns * 1e-9;
-}
-
-double Calibration::ProbeNs(const PolicySpec& policy, const Prediction& prediction) {
-  double ns = 0;
-  for (const auto& [family, probes] : prediction.probes) {
-    ns += probes * CostOf(policy, family).probe_ns;
-  }
-  return ns;
-}
-
-namespace {
 
 std::string Bytes(double bytes) { return Fixed(bytes, bytes < 10 ? 1 : 0) + " bytes"; }
 
@@ -149,10 +117,6 @@ CachedTree CachedTreeOf(const PlannedTree& tree) {
   return cached;
 }
 
-}  // namespace
-
-namespace {
-
 constexpr double kStep = 0.5, kLargestBits = 64;
 
 double Between(double low, double high, double share) { return low + (high - low) * share; }
@@ -167,10 +131,6 @@ struct Candidate {
   double us = 0;
 };
 
-std::string WholePerThousand(double reads) {
-  return Significant(1000 * reads, 1000 * reads >= 100 ? 4 : 3);
-}
-
 std::string Microseconds(double us) { return Fixed(us, us >= 10 ? 0 : us >= 1 ? 1 : 3) + " us"; }
 
 std::string Percent(double share) { return Fixed(100 * share, share < 0.1 ? 1 : 0) + " %"; }
@@ -178,13 +138,13 @@ std::string Percent(double share) { return Fixed(100 * share, share < 0.1 ? 1 : 
 // The policy of the curve's family that fits the memory, with its setting rounded down to a tenth,
 // if there is one.
 void AddCandidate(const PlannedTree& tree, const Curve& curve, double filter_bytes, double read_us,
-                  Calibration* calibration, std::vector<Candidate>* candidates) {
+                  double key_bytes, std::vector<Candidate>* candidates) {
   const double bits = std::floor(10 * curve.BitsFor(filter_bytes) + 0.01) / 10;
   Candidate candidate = {&curve, {}, {}, 0};
   if (bits < 1 || !curve.family.WithBits(bits, &candidate.spec).ok()) return;
   candidate.prediction = Predict(tree, candidate.spec);
   candidate.us = candidate.prediction.reads * read_us +
-                 1e-3 * calibration->ProbeNs(candidate.spec, candidate.prediction);
+                 1e-3 * ProbeNs(candidate.spec, candidate.prediction, key_bytes);
   candidates->push_back(candidate);
 }
 
@@ -198,6 +158,22 @@ const Candidate* Best(const std::vector<Candidate>& candidates, bool builtin_onl
 }
 
 }  // namespace
+
+double BuildSeconds(const PolicySpec& policy, const Prediction& prediction, double key_bytes) {
+  double ns = 0;
+  for (const auto& [family, keys] : prediction.keys) {
+    ns += keys * CostOf(policy, family, key_bytes).build_ns;
+  }
+  return ns * 1e-9;
+}
+
+double ProbeNs(const PolicySpec& policy, const Prediction& prediction, double key_bytes) {
+  double ns = 0;
+  for (const auto& [family, probes] : prediction.probes) {
+    ns += probes * CostOf(policy, family, key_bytes).probe_ns;
+  }
+  return ns;
+}
 
 void CompareThroughCache(const PlannedTree& tree, const BlockCache& cache, const Prediction& now,
                          const std::vector<Prediction>& predictions, Json* document) {
@@ -245,6 +221,11 @@ void CompareThroughCache(const PlannedTree& tree, const BlockCache& cache, const
         (least == bytes_now ? std::string() : ", and " + Bytes(least) + " with " + least_name) +
         ".";
   }
+}
+
+std::string ReadsPerThousand(const Json& reads) {
+  const double per_thousand = 1000 * reads.get<double>();
+  return Significant(per_thousand, per_thousand >= 100 ? 4 : 3);
 }
 
 double Curve::ReadsAt(double filter_bytes) const {
@@ -308,7 +289,7 @@ Curve CurveOf(const PlannedTree& tree, const PolicySpec& family, double least, d
 
 Json Recommend(const PlannedTree& tree, const Prediction& now, const std::vector<Curve>& curves,
                double filter_bytes, const std::string& memory_words, double read_us,
-               Calibration* calibration) {
+               double key_bytes) {
   Json result = {{"spec", nullptr},
                  {"filter_bytes", 0},
                  {"expected_useless_reads_per_missing_lookup", 0.0},
@@ -317,7 +298,7 @@ Json Recommend(const PlannedTree& tree, const Prediction& now, const std::vector
   if (now.reads == 0 && !tree.has_filters) return result;
   std::vector<Candidate> candidates;
   for (const Curve& curve : curves) {
-    AddCandidate(tree, curve, filter_bytes, read_us, calibration, &candidates);
+    AddCandidate(tree, curve, filter_bytes, read_us, key_bytes, &candidates);
   }
   const Candidate* best = Best(candidates, /*builtin_only=*/false);
   if (best == nullptr) {
@@ -330,21 +311,21 @@ Json Recommend(const PlannedTree& tree, const Prediction& now, const std::vector
   result["microseconds_per_missing_lookup"] = best->us;
   if (tree.has_filters && reads >= now.reads * (1 - kWorthwhile)) {
     result["reason"] = "Keep the filters that are there: " + best->spec.text() +
-                       ", the best in the same memory, would leave " + WholePerThousand(reads) +
-                       " useless reads per 1,000 missing keys of " + WholePerThousand(now.reads) +
+                       ", the best in the same memory, would leave " + ReadsPerThousand(reads) +
+                       " useless reads per 1,000 missing keys of " + ReadsPerThousand(now.reads) +
                        ".";
     return result;
   }
   std::string reason =
       best->spec.text() + ": " + memory_words + ", 1,000 lookups of missing keys cost " +
-      WholePerThousand(reads) + " useless block reads instead of " + WholePerThousand(now.reads) +
+      ReadsPerThousand(reads) + " useless block reads instead of " + ReadsPerThousand(now.reads) +
       ". At " + Fixed(read_us, read_us < 10 ? 1 : 0) + " us per read that is " +
       Microseconds(best->us) + " per lookup, probes of the filters included, instead of " +
       Microseconds(now.reads * read_us) + ".";
   const Candidate* builtin = Best(candidates, /*builtin_only=*/true);
   if (builtin != nullptr && builtin != best) {
     reason += " The best of RocksDB's own there, " + builtin->spec.text() + ", would cost " +
-              WholePerThousand(builtin->prediction.reads) + " reads.";
+              ReadsPerThousand(builtin->prediction.reads) + " reads.";
   }
   const double bytes = best->curve->BytesFor(now.reads);
   PolicySpec smaller;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/whatif/model.h"
+#include "tools/whatif/whatif.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include <rocksieve/filter.h>
 
-#include "plugin/database/cache_advice.h"
 #include "plugin/database/policy_spec.h"
+#include "plugin/database/tree.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
 
@@ -113,11 +113,8 @@ double PrefixesPerKey(const ColumnFamily& family, const TreeFile& file) {
   return count > 0 ? prefixes / count : 0;
 }
 
-// Range deletions count as entries, but are not in filters.
 uint64_t Estimate(const ColumnFamily& family, const TreeFile& file) {
-  const TableProperties& properties = file.properties;
-  const uint64_t keys =
-      properties.entries - std::min(properties.entries, properties.range_deletions);
+  const uint64_t keys = file.properties.keys();
   if (family.prefix_extractor == nullptr || !family.comparator_known) {
     return family.whole_key_filtering ? keys : 0;
   }

@@ -8,11 +8,9 @@
 #include <utility>
 
 #include "plugin/database/tree.h"
-#include "plugin/probe/missing_keys.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
-#include "tools/whatif/model.h"
 
 namespace rocksieve::tools {
 namespace {
@@ -141,7 +139,7 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
                const PlannedTree& tree, Progress* progress, Json* document, Chart* chart) {
   const std::vector<PolicySpec> families = Families(specs);
   const uint64_t entries = tree.Entries();
-  Calibration calibration(MeanKeyBytes(tree));
+  const double key_bytes = MeanKeyBytes(tree);
   progress->Begin("predicting for column family " + tree.tree->family.name,
                   specs.size() + families.size());
   const Prediction now = PredictNow(tree);
@@ -171,8 +169,8 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
     mark(spec.text(), prediction);
     Json policy = {{"spec", spec.text()}};
     policy.update(FiltersJson(prediction, entries));
-    policy["build_seconds"] = calibration.BuildSeconds(spec, prediction);
-    policy["probe_nanoseconds_per_missing_lookup"] = calibration.ProbeNs(spec, prediction);
+    policy["build_seconds"] = BuildSeconds(spec, prediction, key_bytes);
+    policy["probe_nanoseconds_per_missing_lookup"] = ProbeNs(spec, prediction, key_bytes);
     policy["levels"] = LevelsJson(prediction);
     policies.push_back(policy);
     const Status status = Advanced(progress);
@@ -191,7 +189,7 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
   CompareThroughCache(tree, options.block_cache, now, predictions, document);
   (*document)["budgets"] = BudgetsJson(options, entries, curves);
   (*document)["recommendation"] =
-      Recommend(tree, now, curves, memory, memory_words, options.read_us, &calibration);
+      Recommend(tree, now, curves, memory, memory_words, options.read_us, key_bytes);
   return Status::OK();
 }
 

@@ -15,7 +15,7 @@
 #include <absl/strings/str_cat.h>
 #include <nlohmann/json.hpp>
 
-#include "support/line_reader.h"
+#include "support/files.h"
 #include "support/text.h"
 
 namespace rocksieve::join {

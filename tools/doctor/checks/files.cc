@@ -10,8 +10,6 @@
 #include "tools/doctor/checks.h"
 
 namespace rocksieve::tools {
-
-// Findings: unreadable-files, damaged-filters, later-version-filters, plugin-report.
 namespace {
 
 constexpr size_t kMostQuoted = 5;
@@ -59,7 +57,89 @@ void CheckFamily(const FamilyFacts& family, Findings* findings) {
   }
 }
 
+// With neither whole keys nor prefixes to hold, a filter is empty and left out: see CheckPrefixes.
+bool HoldsKeys(const TreeFile& file) {
+  return file.properties.whole_keys_filtered || file.properties.prefixes_filtered;
+}
+
+constexpr char kCompact[] =
+    "compact everything (CompactRange with BottommostLevelCompaction::kForce): that builds them "
+    "anew";
+
+// As BlockBasedTable::FullFilterKeyMayMatch(), RocksDB 7.8: a filter is asked for the whole key if
+// the options and the file have them, else for the prefix if the file was built with the same
+// extractor.
+void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  Files not_asked, prefixes_idle, prefixes_only;
+  for (const TreeFile* file : family.files()) {
+    if (!file->filter.exists()) continue;
+    const bool whole_keys =
+        family.tree.family.whole_key_filtering && file->properties.whole_keys_filtered;
+    const bool prefixes =
+        file->properties.prefixes_filtered &&
+        file->properties.HasExtractor(family.tree.family.prefix_extractor_name);
+    const bool is_of_ranges =  // and CheckRanges() says what is wrong
+        file->properties.HearsRanges() && family.policy.policy->answers_ranges();
+    if (!whole_keys && !prefixes) {
+      not_asked.push_back(file);
+    } else if (file->properties.prefixes_filtered && !prefixes && !is_of_ranges) {
+      prefixes_idle.push_back(file);
+    } else if (family.tree.family.whole_key_filtering && !whole_keys) {
+      prefixes_only.push_back(file);
+    }
+  }
+  const auto evidence = [&](const Files& files) {
+    return std::vector<std::string>{
+        QuoteFamilyOption(facts, family, "prefix_extractor"),
+        QuoteTableOption(facts, family, "whole_key_filtering"),
+        QuoteExtractor(*files.front()) + ", whole keys in the filter: " +
+            (files.front()->properties.whole_keys_filtered ? "yes" : "no"),
+        QuoteFiles(files, family)};
+  };
+  if (!not_asked.empty()) {
+    Add(findings, "prefix-extractor-changed", Severity::kError, family.name(),
+        "there are filters that hold other things than lookups ask for", evidence(not_asked),
+        "Lookups do not ask them: their files are read as if they had none.",
+        "Set prefix_extractor and whole_key_filtering as they were, or compact everything.");
+  }
+  if (!prefixes_idle.empty()) {
+    Add(findings, "prefix-extractor-changed", Severity::kWarning, family.name(),
+        "the prefixes in some filters are of another extractor", evidence(prefixes_idle),
+        "Lookups still ask for whole keys, but seeks within a prefix are not filtered there, and "
+        "the prefixes take memory in vain.",
+        "Set prefix_extractor as it was, or compact everything.");
+  }
+  if (!prefixes_only.empty()) {
+    Add(findings, "whole-keys-missing", Severity::kWarning, family.name(),
+        "some filters hold prefixes only, though whole keys are wanted", evidence(prefixes_only),
+        "They let every missing key pass whose prefix is there.", "Compact everything.");
+  }
+}
+
+constexpr const char* kBytewise = "leveldb.BytewiseComparator";
+
+// From so many on, seeks tell how a database is read, if fewer than so many of them ask a filter.
+constexpr uint64_t kFewestSeeks = 10000;
+constexpr double kSmallestAskingShare = 0.01;
+
+// Files with filters that no iterator asks for a range.
+Files NotListening(const FamilyFacts& family) {
+  return FilesWhere(family, [](const TreeFile& file) {
+    return file.filter.exists() && !file.properties.HearsRanges();
+  });
+}
+
+void Report(const FamilyFacts& family, const std::string& title, std::vector<std::string> evidence,
+            const std::string& remedy, Findings* findings) {
+  Add(findings, "ranges-unfiltered", Severity::kWarning, family.name(), title, std::move(evidence),
+      "Iterators read a block of each sorted run even for ranges that hold nothing; lookups of "
+      "single keys are filtered.",
+      remedy);
+}
+
 }  // namespace
+
+// Findings: unreadable-files, damaged-filters, later-version-filters, plugin-report.
 
 void CheckDamage(const Facts& facts, Findings* findings) {
   const size_t before = findings->size();
@@ -69,8 +149,7 @@ void CheckDamage(const Facts& facts, Findings* findings) {
   std::vector<std::string> reports;
   for (const LoggedLine& report : facts.log()->plugin_reports) {
     if (report.text.find(kWrongPolicyTaken) != std::string::npos) continue;  // bad-spec
-    reports.push_back(facts.log()->name + ", line " + std::to_string(report.line) + ": " +
-                      report.text);
+    reports.push_back(Quote(*facts.log(), report));
   }
   if (reports.empty()) return;
   Add(findings, "plugin-report", Severity::kWarning, "",
@@ -79,30 +158,21 @@ void CheckDamage(const Facts& facts, Findings* findings) {
 }
 
 // Findings: files-without-filters.
-namespace {
-
-// With neither whole keys nor prefixes to hold, a filter is empty and left out: see CheckPrefixes.
-bool HoldsKeys(const TreeFile& file) {
-  return file.properties.whole_keys_filtered || file.properties.prefixes_filtered;
-}
-
-}  // namespace
 
 void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  Files without, without_policy;
-  for (const TreeFile* file : family.files()) {
-    if (file->filter.exists() || KeysOf(*file) == 0 || !HoldsKeys(*file)) continue;
-    if (!file->filter_is_asked) continue;  // see CheckLastLevel
-    const std::string& built_with = file->properties.filter_policy_name;
-    // `auto` may decide so.
-    if (built_with.rfind("rocksieve.auto", 0) == 0) continue;
-    without.push_back(file);
-    if (built_with.empty()) without_policy.push_back(file);
-  }
+  const Files without = FilesWhere(family, [](const TreeFile& file) {
+    // See CheckLastLevel; and `auto` may decide so.
+    return !file.filter.exists() && file.properties.keys() > 0 && HoldsKeys(file) &&
+           file.filter_is_asked &&
+           file.properties.filter_policy_name.rfind("rocksieve.auto", 0) != 0;
+  });
   if (without.empty()) return;
   std::vector<std::string> evidence = {QuoteFiles(without, family)};
-  if (!without_policy.empty()) {
-    evidence.push_back("of these, " + std::to_string(without_policy.size()) +
+  const auto unnamed = std::count_if(without.begin(), without.end(), [](const TreeFile* file) {
+    return file->properties.filter_policy_name.empty();
+  });
+  if (unnamed > 0) {
+    evidence.push_back("of these, " + std::to_string(unnamed) +
                        " say that they were built without a policy");
   }
   const std::string& built_with = without.back()->properties.filter_policy_name;
@@ -119,28 +189,21 @@ void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findin
 }
 
 // Findings: unreadable-filters, obsolete-filters.
-namespace {
-
-constexpr char kCompact[] =
-    "compact everything (CompactRange with BottommostLevelCompaction::kForce): that builds them "
-    "anew";
-
-bool IsOurs(const TreeFile& file) { return file.filter.family.rfind("rocksieve", 0) == 0; }
-
-}  // namespace
 
 void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  Files other_name, ours_for_builtin, obsolete;
-  for (const TreeFile* file : family.files()) {
-    if (!file->filter.exists()) continue;
-    if (file->filter.layout == FilterLayout::kObsolete) {
-      obsolete.push_back(file);
-    } else if (file->filter.stored_name != family.policy.stored_name) {
-      other_name.push_back(file);
-    } else if (!family.policy.is_ours() && IsOurs(*file)) {
-      ours_for_builtin.push_back(file);
-    }
-  }
+  const auto is_obsolete = [](const TreeFile& file) {
+    return file.filter.layout == FilterLayout::kObsolete;
+  };
+  const auto has_other_name = [&](const TreeFile& file) {
+    return file.filter.exists() && !is_obsolete(file) &&
+           file.filter.stored_name != family.policy.stored_name;
+  };
+  const Files obsolete = FilesWhere(family, is_obsolete);
+  const Files other_name = FilesWhere(family, has_other_name);
+  const Files ours_for_builtin = FilesWhere(family, [&](const TreeFile& file) {
+    return file.filter.exists() && !is_obsolete(file) && !has_other_name(file) &&
+           !family.policy.is_ours() && file.filter.family.rfind("rocksieve", 0) == 0;
+  });
   const std::string policy = QuoteTableOption(facts, family, "filter_policy");
   if (!other_name.empty()) {
     Add(findings, "unreadable-filters", Severity::kError, family.name(),
@@ -173,77 +236,16 @@ void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings
 }
 
 // Findings: prefix-extractor-missing, prefix-extractor-changed, whole-keys-missing.
-namespace {
-
-bool SameExtractor(const FamilyFacts& family, const TreeFile& file) {
-  return file.properties.HasExtractor(family.tree.family.prefix_extractor_name);
-}
-
-void CheckMissing(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  Add(findings, "prefix-extractor-missing", Severity::kError, family.name(),
-      "filters are to hold prefixes only, and there is no prefix extractor",
-      {QuoteTableOption(facts, family, "whole_key_filtering"),
-       QuoteFamilyOption(facts, family, "prefix_extractor")},
-      "New filters are empty, and lookups ask none of the old ones.",
-      "Set whole_key_filtering=true, or the prefix_extractor that your keys need.");
-}
-
-// As BlockBasedTable::FullFilterKeyMayMatch(), RocksDB 7.8: a filter is asked for the whole key if
-// the options and the file have them, else for the prefix if the file was built with the same
-// extractor.
-void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  Files not_asked, prefixes_idle, prefixes_only;
-  for (const TreeFile* file : family.files()) {
-    if (!file->filter.exists()) continue;
-    const bool whole_keys =
-        family.tree.family.whole_key_filtering && file->properties.whole_keys_filtered;
-    const bool prefixes = file->properties.prefixes_filtered && SameExtractor(family, *file);
-    const bool is_of_ranges =  // and CheckRanges() says what is wrong
-        file->properties.HearsRanges() && family.policy.policy->answers_ranges();
-    if (!whole_keys && !prefixes) {
-      not_asked.push_back(file);
-    } else if (file->properties.prefixes_filtered && !prefixes && !is_of_ranges) {
-      prefixes_idle.push_back(file);
-    } else if (family.tree.family.whole_key_filtering && !whole_keys) {
-      prefixes_only.push_back(file);
-    }
-  }
-  const auto evidence = [&](const Files& files) {
-    const TableProperties& file = files.front()->properties;
-    return std::vector<std::string>{
-        QuoteFamilyOption(facts, family, "prefix_extractor"),
-        QuoteTableOption(facts, family, "whole_key_filtering"),
-        files.front()->name + " says: prefix extractor " +
-            (file.prefix_extractor_name.empty() ? "none" : file.prefix_extractor_name) +
-            ", whole keys in the filter: " + (file.whole_keys_filtered ? "yes" : "no"),
-        QuoteFiles(files, family)};
-  };
-  if (!not_asked.empty()) {
-    Add(findings, "prefix-extractor-changed", Severity::kError, family.name(),
-        "there are filters that hold other things than lookups ask for", evidence(not_asked),
-        "Lookups do not ask them: their files are read as if they had none.",
-        "Set prefix_extractor and whole_key_filtering as they were, or compact everything.");
-  }
-  if (!prefixes_idle.empty()) {
-    Add(findings, "prefix-extractor-changed", Severity::kWarning, family.name(),
-        "the prefixes in some filters are of another extractor", evidence(prefixes_idle),
-        "Lookups still ask for whole keys, but seeks within a prefix are not filtered there, and "
-        "the prefixes take memory in vain.",
-        "Set prefix_extractor as it was, or compact everything.");
-  }
-  if (!prefixes_only.empty()) {
-    Add(findings, "whole-keys-missing", Severity::kWarning, family.name(),
-        "some filters hold prefixes only, though whole keys are wanted", evidence(prefixes_only),
-        "They let every missing key pass whose prefix is there.", "Compact everything.");
-  }
-}
-
-}  // namespace
 
 void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const ColumnFamily& options = family.tree.family;
   if (!options.whole_key_filtering && options.prefix_extractor_name.empty()) {
-    CheckMissing(facts, family, findings);
+    Add(findings, "prefix-extractor-missing", Severity::kError, family.name(),
+        "filters are to hold prefixes only, and there is no prefix extractor",
+        {QuoteTableOption(facts, family, "whole_key_filtering"),
+         QuoteFamilyOption(facts, family, "prefix_extractor")},
+        "New filters are empty, and lookups ask none of the old ones.",
+        "Set whole_key_filtering=true, or the prefix_extractor that your keys need.");
   } else {
     CheckFiles(facts, family, findings);
   }
@@ -251,10 +253,8 @@ void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* find
 
 // Findings: last-level-unfiltered.
 void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  Files skipped;
-  for (const TreeFile* file : family.files()) {
-    if (!file->filter_is_asked) skipped.push_back(file);
-  }
+  const Files skipped =
+      FilesWhere(family, [](const TreeFile& file) { return !file.filter_is_asked; });
   if (skipped.empty()) return;
   Add(findings, "last-level-unfiltered", Severity::kWarning, family.name(),
       "the last level works without filters",
@@ -263,41 +263,6 @@ void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* fin
       "Set optimize_filters_for_hits=false and compact everything, unless nearly all lookups find "
       "their key.");
 }
-
-namespace {
-
-constexpr const char* kBytewise = "leveldb.BytewiseComparator";
-
-// From so many on, seeks tell how a database is read, if fewer than so many of them ask a filter.
-constexpr uint64_t kFewestSeeks = 10000;
-constexpr double kSmallestAskingShare = 0.01;
-
-// Files with filters that no iterator asks for a range.
-Files NotListening(const FamilyFacts& family) {
-  Files files;
-  for (const TreeFile* file : family.files()) {
-    if (file->filter.exists() && !file->properties.HearsRanges()) files.push_back(file);
-  }
-  return files;
-}
-
-// A file that was written with the extractor; null if there is none.
-const TreeFile* AnyListening(const FamilyFacts& family) {
-  for (const TreeFile* file : family.files()) {
-    if (file->filter.exists() && file->properties.HearsRanges()) return file;
-  }
-  return nullptr;
-}
-
-void Report(const FamilyFacts& family, const std::string& title, std::vector<std::string> evidence,
-            const std::string& remedy, Findings* findings) {
-  Add(findings, "ranges-unfiltered", Severity::kWarning, family.name(), title, std::move(evidence),
-      "Iterators read a block of each sorted run even for ranges that hold nothing; lookups of "
-      "single keys are filtered.",
-      remedy);
-}
-
-}  // namespace
 
 // Findings: ranges-unfiltered.
 void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findings) {
@@ -313,11 +278,12 @@ void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findin
     }
     return;
   }
-  const TreeFile* const listening = AnyListening(family);
-  if (!asks && listening != nullptr) {
+  const Files listening = FilesWhere(family, [](const TreeFile& file) {
+    return file.filter.exists() && file.properties.HearsRanges();
+  });
+  if (!asks && !listening.empty()) {
     return Report(family, "prefix_extractor=rocksieve.range was lost",
-                  {both[0], listening->name + " says: prefix extractor " +
-                                listening->properties.prefix_extractor_name},
+                  {both[0], QuoteExtractor(*listening.front())},
                   "Set prefix_extractor=rocksieve.range in the program that opens the database; "
                   "what was written meanwhile has to be compacted.",
                   findings);
@@ -336,11 +302,7 @@ void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findin
   const Files files = NotListening(family);
   if (!files.empty()) {
     Report(family, "some files were written without prefix_extractor=rocksieve.range",
-           {files.front()->name + " says: prefix extractor " +
-                (files.front()->properties.prefix_extractor_name.empty()
-                     ? "none"
-                     : files.front()->properties.prefix_extractor_name),
-            QuoteFiles(files, family)},
+           {QuoteExtractor(*files.front()), QuoteFiles(files, family)},
            "Compact everything.", findings);
   }
 }

@@ -11,13 +11,11 @@
 
 #include "lib/budget/auto_spec.h"
 #include "lib/budget/cache_reads.h"
-#include "plugin/database/cache_advice.h"
+#include "plugin/database/tree.h"
 #include "support/text.h"
 #include "tools/doctor/checks.h"
 
 namespace rocksieve::tools {
-
-// Findings: filters-thrash.
 namespace {
 
 constexpr double kLargestMissShare = 0.1;
@@ -25,112 +23,11 @@ constexpr double kLargestMissShare = 0.1;
 constexpr uint64_t kMissesPerBlock = 4;
 constexpr uint64_t kFewestMisses = 1000;
 
-}  // namespace
-
-void CheckCacheMisses(const Facts& facts, Findings* findings) {
-  if (facts.log() == nullptr) return;
-  const uint64_t hits = facts.log()->ticker("rocksdb.block.cache.filter.hit");
-  const uint64_t misses = facts.log()->ticker("rocksdb.block.cache.filter.miss");
-  uint64_t blocks = 0;
-  for (const CacheUse& cache : CachesWithFilters(facts)) blocks += cache.filter_blocks;
-  const double share = static_cast<double>(misses) / static_cast<double>(hits + misses);
-  if (misses < kFewestMisses || misses < kMissesPerBlock * blocks || share < kLargestMissShare) {
-    return;
-  }
-  const std::string where =
-      facts.log()->name + ", after line " + std::to_string(facts.log()->tickers_line) + ": ";
-  Add(findings, "filters-thrash", Severity::kError, "", "filters are read from disk over and over",
-      {where + "rocksdb.block.cache.filter.miss COUNT : " + std::to_string(misses),
-       where + "rocksdb.block.cache.filter.hit COUNT : " + std::to_string(hits) + ", so " +
-           Fixed(100 * share, 0) + " % of all accesses to filters miss the cache",
-       "blocks of filters in the cache's files: " + Thousands(blocks)},
-      "Each such miss costs a disk read, as much as the filter is there to save.",
-      "A larger block cache; cache_index_and_filter_blocks=false; or, if filters are large, "
-      "partition_filters=true, so that only the part in question is read.");
-}
-
-// Findings: table-cache-too-small.
-namespace {
-
 // What RocksDB keeps for other files (DBImpl, kNumNonTableCacheFiles).
 constexpr uint64_t kOtherFiles = 10;
 
-}  // namespace
-
-void CheckTableCache(const Facts& facts, Findings* findings) {
-  const long long most = std::atoll(facts.DbOption("max_open_files").c_str());
-  if (most <= 0) return;  // -1: all stay open
-  uint64_t files = 0, outside_cache = 0;
-  for (const FamilyFacts& family : facts.families) {
-    files += family.tree.file_count();
-    for (const TreeFile* file : family.files()) {
-      if (file->filter.exists() && !IsInCache(facts, family, *file)) outside_cache++;
-    }
-  }
-  if (outside_cache == 0 || files + kOtherFiles <= static_cast<uint64_t>(most)) return;
-  Add(findings, "table-cache-too-small", Severity::kWarning, "",
-      "not all files can be open at a time, and filters go with them",
-      {QuoteDbOption(facts, "max_open_files"), Thousands(files) + " table files, of which " +
-                                                   Thousands(outside_cache) +
-                                                   " have a filter that is not in the block cache"},
-      "Opening a file again reads its filter and its index from disk.",
-      "max_open_files=-1, if the system allows so many (ulimit -n); or "
-      "cache_index_and_filter_blocks=true with a block cache that is large enough.");
-}
-
-// Findings: huge-filters.
-namespace {
-
 constexpr uint64_t kHugeInCacheBytes = 4 << 20;
 constexpr uint64_t kHugeInMemoryBytes = 16 << 20;  // read once, when the file is opened
-
-}  // namespace
-
-void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  const std::vector<CacheUse> caches = CachesWithFilters(facts);
-  const CacheUse* cache = nullptr;
-  for (const CacheUse& candidate : caches) {
-    for (const FamilyFacts* user : candidate.families) {
-      if (user == &family) cache = &candidate;
-    }
-  }
-  Files huge;
-  uint64_t largest = 0;
-  for (const TreeFile* file : family.files()) {
-    if (file->filter.layout != FilterLayout::kFull) continue;
-    const bool cached = IsInCache(facts, family, *file);
-    const bool does_not_fit =
-        cached && cache != nullptr && file->filter.bytes > cache->shard_bytes();
-    if (!does_not_fit && file->filter.bytes < (cached ? kHugeInCacheBytes : kHugeInMemoryBytes)) {
-      continue;
-    }
-    huge.push_back(file);
-    largest = std::max(largest, file->filter.bytes);
-  }
-  if (huge.empty()) return;
-  std::vector<std::string> evidence = {
-      "the largest filter has " + Thousands(largest) + " bytes; such are in " +
-          QuoteFiles(huge, family),
-      QuoteTableOption(facts, family, "partition_filters"),
-      QuoteTableOption(facts, family, "cache_index_and_filter_blocks")};
-  const bool does_not_fit = cache != nullptr && largest > cache->shard_bytes();
-  if (does_not_fit) {
-    evidence.push_back(QuoteCapacity(facts, *cache) + ", in " +
-                       std::to_string(1 << cache->shard_bits) + " shards of " +
-                       Thousands(cache->shard_bytes()) + " bytes");
-  }
-  Add(findings, "huge-filters", does_not_fit ? Severity::kError : Severity::kWarning, family.name(),
-      does_not_fit ? "there are filters that do not fit into a shard of the block cache"
-                   : "there are huge filters in one piece",
-      evidence,
-      does_not_fit ? "Every lookup that needs one reads it from disk."
-                   : "Each is read, and held, as a whole, however few of its keys are asked for.",
-      "partition_filters=true with index_type=kTwoLevelIndexSearch, then compact everything; or "
-      "smaller files (target_file_size_base).");
-}
-
-// Findings: tiny-files, filter-memory-waste.
-namespace {
 
 // A filter of fewer keys is mostly rounding: RocksDB's Bloom filters come in steps of 64 bytes, and
 // every filter has some bytes that say what it is.
@@ -149,12 +46,12 @@ uint64_t JemallocBytes(uint64_t bytes) {
 }
 
 void CheckTinyFiles(const FamilyFacts& family, Findings* findings) {
-  Files tiny;
+  const Files tiny = FilesWhere(family, [](const TreeFile& file) {
+    return file.filter.exists() && file.properties.keys() < kTinyKeys;
+  });
   uint64_t keys = 0, filter_bytes = 0;
-  for (const TreeFile* file : family.files()) {
-    if (!file->filter.exists() || KeysOf(*file) >= kTinyKeys) continue;
-    tiny.push_back(file);
-    keys += KeysOf(*file);
+  for (const TreeFile* file : tiny) {
+    keys += file->properties.keys();
     filter_bytes += file->filter.bytes;
   }
   if (tiny.size() < kManyTinyFiles || 2 * tiny.size() < family.tree.file_count()) return;
@@ -195,16 +92,6 @@ void CheckAllocator(const Facts& facts, const FamilyFacts& family, Findings* fin
       "Set optimize_filters_for_memory=true: filters are then built in sizes that fit.");
 }
 
-}  // namespace
-
-void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  CheckTinyFiles(family, findings);
-  CheckAllocator(facts, family, findings);
-}
-
-// Findings: filters-exceed-cache.
-namespace {
-
 // Data blocks need room too, and a cache of shards is never filled evenly.
 constexpr double kLargestShare = 0.8;
 
@@ -233,7 +120,7 @@ class CacheOfFamilies {
       uint64_t filter_bytes = 0;
       for (const TreeFile* file : family->files()) {
         if (IsInCache(facts, *family, *file)) filter_bytes += file->filter.bytes;
-        tree.files.push_back(UnfilteredFileOf(*file, KeysOf(*file)));
+        tree.files.push_back(UnfilteredFileOf(*file, file->properties.keys()));
         tree.files.back().file.budgeted = file->filter_is_asked;
       }
       tree.budget_share = static_cast<double>(filter_bytes) / static_cast<double>(use.filter_bytes);
@@ -300,6 +187,107 @@ std::string InWords(const CacheOfFamilies& families, const CacheAdvice& advice,
 }
 
 }  // namespace
+
+// Findings: filters-thrash.
+
+void CheckCacheMisses(const Facts& facts, Findings* findings) {
+  if (facts.log() == nullptr) return;
+  const uint64_t hits = facts.log()->ticker("rocksdb.block.cache.filter.hit");
+  const uint64_t misses = facts.log()->ticker("rocksdb.block.cache.filter.miss");
+  uint64_t blocks = 0;
+  for (const CacheUse& cache : CachesWithFilters(facts)) blocks += cache.filter_blocks;
+  const double share = static_cast<double>(misses) / static_cast<double>(hits + misses);
+  if (misses < kFewestMisses || misses < kMissesPerBlock * blocks || share < kLargestMissShare) {
+    return;
+  }
+  const std::string where =
+      facts.log()->name + ", after line " + std::to_string(facts.log()->tickers_line) + ": ";
+  Add(findings, "filters-thrash", Severity::kError, "", "filters are read from disk over and over",
+      {where + "rocksdb.block.cache.filter.miss COUNT : " + std::to_string(misses),
+       where + "rocksdb.block.cache.filter.hit COUNT : " + std::to_string(hits) + ", so " +
+           Fixed(100 * share, 0) + " % of all accesses to filters miss the cache",
+       "blocks of filters in the cache's files: " + Thousands(blocks)},
+      "Each such miss costs a disk read, as much as the filter is there to save.",
+      "A larger block cache; cache_index_and_filter_blocks=false; or, if filters are large, "
+      "partition_filters=true, so that only the part in question is read.");
+}
+
+// Findings: table-cache-too-small.
+
+void CheckTableCache(const Facts& facts, Findings* findings) {
+  const long long most = std::atoll(facts.DbOption("max_open_files").c_str());
+  if (most <= 0) return;  // -1: all stay open
+  uint64_t files = 0, outside_cache = 0;
+  for (const FamilyFacts& family : facts.families) {
+    files += family.tree.file_count();
+    for (const TreeFile* file : family.files()) {
+      if (file->filter.exists() && !IsInCache(facts, family, *file)) outside_cache++;
+    }
+  }
+  if (outside_cache == 0 || files + kOtherFiles <= static_cast<uint64_t>(most)) return;
+  Add(findings, "table-cache-too-small", Severity::kWarning, "",
+      "not all files can be open at a time, and filters go with them",
+      {QuoteDbOption(facts, "max_open_files"), Thousands(files) + " table files, of which " +
+                                                   Thousands(outside_cache) +
+                                                   " have a filter that is not in the block cache"},
+      "Opening a file again reads its filter and its index from disk.",
+      "max_open_files=-1, if the system allows so many (ulimit -n); or "
+      "cache_index_and_filter_blocks=true with a block cache that is large enough.");
+}
+
+// Findings: huge-filters.
+
+void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  const std::vector<CacheUse> caches = CachesWithFilters(facts);
+  const CacheUse* cache = nullptr;
+  for (const CacheUse& candidate : caches) {
+    for (const FamilyFacts* user : candidate.families) {
+      if (user == &family) cache = &candidate;
+    }
+  }
+  Files huge;
+  uint64_t largest = 0;
+  for (const TreeFile* file : family.files()) {
+    if (file->filter.layout != FilterLayout::kFull) continue;
+    const bool cached = IsInCache(facts, family, *file);
+    const bool does_not_fit =
+        cached && cache != nullptr && file->filter.bytes > cache->shard_bytes();
+    if (!does_not_fit && file->filter.bytes < (cached ? kHugeInCacheBytes : kHugeInMemoryBytes)) {
+      continue;
+    }
+    huge.push_back(file);
+    largest = std::max(largest, file->filter.bytes);
+  }
+  if (huge.empty()) return;
+  std::vector<std::string> evidence = {
+      "the largest filter has " + Thousands(largest) + " bytes; such are in " +
+          QuoteFiles(huge, family),
+      QuoteTableOption(facts, family, "partition_filters"),
+      QuoteTableOption(facts, family, "cache_index_and_filter_blocks")};
+  const bool does_not_fit = cache != nullptr && largest > cache->shard_bytes();
+  if (does_not_fit) {
+    evidence.push_back(QuoteCapacity(facts, *cache) + ", in " +
+                       std::to_string(1 << cache->shard_bits) + " shards of " +
+                       Thousands(cache->shard_bytes()) + " bytes");
+  }
+  Add(findings, "huge-filters", does_not_fit ? Severity::kError : Severity::kWarning, family.name(),
+      does_not_fit ? "there are filters that do not fit into a shard of the block cache"
+                   : "there are huge filters in one piece",
+      evidence,
+      does_not_fit ? "Every lookup that needs one reads it from disk."
+                   : "Each is read, and held, as a whole, however few of its keys are asked for.",
+      "partition_filters=true with index_type=kTwoLevelIndexSearch, then compact everything; or "
+      "smaller files (target_file_size_base).");
+}
+
+// Findings: tiny-files, filter-memory-waste.
+
+void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  CheckTinyFiles(family, findings);
+  CheckAllocator(facts, family, findings);
+}
+
+// Findings: filters-exceed-cache.
 
 void CheckCacheSize(const Facts& facts, Findings* findings) {
   for (const CacheUse& cache : CachesWithFilters(facts)) {

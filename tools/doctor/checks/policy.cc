@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
 #include "plugin/rocksdb_abi.h"
+#include "support/text.h"
 #include "tools/doctor/checks.h"
 
 namespace rocksieve::tools {
-
-// Findings: no-policy, policy-lost, no-options-file.
 namespace {
 
 // Why somebody must have named a policy before: earlier options, and files that were built with
@@ -27,12 +25,9 @@ std::vector<std::string> SignsOfAPolicy(const FamilyFacts& family) {
       break;
     }
   }
-  std::vector<const TreeFile*> built;
-  for (const TreeFile* file : family.files()) {
-    if (file->filter.exists() || !file->properties.filter_policy_name.empty()) {
-      built.push_back(file);
-    }
-  }
+  const Files built = FilesWhere(family, [](const TreeFile& file) {
+    return file.filter.exists() || !file.properties.filter_policy_name.empty();
+  });
   if (built.empty()) return signs;
   signs.push_back("built with a filter policy" +
                   (built.back()->properties.filter_policy_name.empty()
@@ -52,127 +47,14 @@ constexpr char kHowPoliciesGetLost[] =
     "RocksDB drops a policy that it does not know without a word, and whoever opens the database "
     "for writing then rewrites the OPTIONS file: ";
 
-}  // namespace
-
-void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
-  if (facts.options.file_name().empty()) {
-    Add(findings, "no-options-file", Severity::kWarning, "", "there is no OPTIONS file",
-        {facts.directory + " has no file OPTIONS-*"},
-        "What the database is opened with cannot be seen; only its files and logs were looked at.",
-        "Look at the database itself rather than at a copy of some of its files; if RocksDB cannot "
-        "write the file, its LOG says why.");
-  }
-  for (const FamilyFacts& family : facts.families) {
-    if (!family.policy.is_none()) continue;
-    std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy")};
-    const std::vector<std::string> signs = SignsOfAPolicy(family);
-    evidence.insert(evidence.end(), signs.begin(), signs.end());
-    if (signs.empty()) {
-      Add(findings, "no-policy", Severity::kWarning, family.name(), "there is no filter policy",
-          evidence,
-          "A lookup of a key that is not there reads a data block in every sorted run whose range "
-          "covers it.",
-          std::string(
-              "Set filter_policy, for example to rocksieve.bloom:10. If your program does so: ") +
-              kHowPoliciesGetLost +
-              "is the name misspelt, and is librocksieve.so loaded? --pid=N looks into the "
-              "process.");
-      continue;
-    }
-    Add(findings, "policy-lost", Severity::kError, family.name(),
-        "the filter policy is gone, though there was one", evidence,
-        "The filters that are there are not read, and new files get none.",
-        std::string(kHowPoliciesGetLost) +
-            (IsOurs(signs)
-                 ? "a program without librocksieve.so (a plain ldb put, say), or a misspelt spec. "
-                   "Load the library there, and give your program the spec again."
-                 : "was that on purpose? Else name the policy again."));
-  }
-}
-
-// Findings: bad-spec, unknown-policy.
-namespace {
-
-// Edits (a letter more, less or other) that make one word of the other.
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); j++) {
-      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, changed});
-    }
-  }
-  return row.back();
-}
-
 // The name that was meant, or empty.
 std::string Meant(const std::string& spec) {
   const std::string_view first = std::string_view(spec).substr(0, spec.find_first_of(".:"));
   for (const char* name : {"rocksieve", "bloomfilter", "ribbonfilter"}) {
-    if (Distance(first, name) <= 2) return name;
+    if (EditDistance(first, name) <= 2) return name;
   }
   return "";
 }
-
-}  // namespace
-
-// The plugin says so in the log, and the options name what is used instead.
-void CheckNoWrongPolicyWasTaken(const Facts& facts, Findings* findings) {
-  if (facts.log() == nullptr) return;
-  std::vector<std::string> evidence;
-  for (const LoggedLine& report : facts.log()->plugin_reports) {
-    if (report.text.find(kWrongPolicyTaken) == std::string::npos) continue;
-    evidence.push_back(facts.log()->name + ", line " + std::to_string(report.line) + ": " +
-                       report.text);
-  }
-  if (evidence.empty()) return;
-  Add(findings, "bad-spec", Severity::kError, "", "a wrong filter policy was taken", evidence,
-      "Files get RocksDB's own Bloom filters of 10 bits per key instead.",
-      "Correct what SetOptions(), CreateColumnFamily() or an SstFileWriter was given, and give it "
-      "to the database by SetOptions() or by opening it again; files that are compacted from then "
-      "on get its filters.");
-}
-
-void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
-  CheckNoWrongPolicyWasTaken(facts, findings);
-  for (const FamilyFacts& family : facts.families) {
-    const PolicyFacts& policy = family.policy;
-    if (!policy.is_unknown()) continue;
-    std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy")};
-    const bool has_our_name = policy.spec.rfind("rocksieve", 0) == 0;
-    const std::string meant = Meant(policy.spec);
-    if (!meant.empty()) {
-      Add(findings, "bad-spec", Severity::kError, family.name(),
-          "the filter policy's spec is wrong", evidence,
-          has_our_name ? "The database will not open with these options."
-                       : "RocksDB takes a policy that it does not know for none, without a word: "
-                         "no filter is built or read.",
-          has_our_name
-              ? policy.error
-              : "Did you mean " + meant +
-                    "? Correct filter_policy in the program or the options file that sets it.");
-      continue;
-    }
-    const auto files = family.files();
-    const bool built_by_it = std::any_of(files.begin(), files.end(), [&](const TreeFile* file) {
-      return file->properties.filter_policy_name == policy.spec || file->filter.exists();
-    });
-    if (files.empty() || built_by_it) continue;  // of the program that wrote it, surely
-    Add(findings, "unknown-policy", Severity::kWarning, family.name(),
-        "no file has a filter, and the filter policy is unknown here", evidence,
-        "If the program does not know the policy either, RocksDB takes it for none, without a "
-        "word.",
-        "Is the name right, and is its library loaded? Policies of rocksieve begin with "
-        "rocksieve., RocksDB's own are bloomfilter:10:false and ribbonfilter:10.");
-  }
-}
-
-// Findings: static-rocksdb, plugin-not-loaded, plugin-wrong-version, plugin-replaced.
-namespace {
 
 std::string Maps(const ProcessFacts& process) {
   return "/proc/" + std::to_string(process.pid) + "/maps: ";
@@ -268,7 +150,106 @@ void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings
   }
 }
 
+// What the policy itself has said since the database was opened; null if it has built nothing yet.
+const LoggedLine* Follows(const Facts& facts, const std::string& family) {
+  if (facts.log() == nullptr) return nullptr;
+  const auto found = facts.log()->follows.find(family);
+  return found == facts.log()->follows.end() ? nullptr : &found->second;
+}
+
 }  // namespace
+
+// Findings: no-policy, policy-lost, no-options-file.
+
+void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
+  if (facts.options.file_name().empty()) {
+    Add(findings, "no-options-file", Severity::kWarning, "", "there is no OPTIONS file",
+        {facts.directory + " has no file OPTIONS-*"},
+        "What the database is opened with cannot be seen; only its files and logs were looked at.",
+        "Look at the database itself rather than at a copy of some of its files; if RocksDB cannot "
+        "write the file, its LOG says why.");
+  }
+  for (const FamilyFacts& family : facts.families) {
+    if (!family.policy.is_none()) continue;
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy")};
+    const std::vector<std::string> signs = SignsOfAPolicy(family);
+    evidence.insert(evidence.end(), signs.begin(), signs.end());
+    if (signs.empty()) {
+      Add(findings, "no-policy", Severity::kWarning, family.name(), "there is no filter policy",
+          evidence,
+          "A lookup of a key that is not there reads a data block in every sorted run whose range "
+          "covers it.",
+          std::string(
+              "Set filter_policy, for example to rocksieve.bloom:10. If your program does so: ") +
+              kHowPoliciesGetLost +
+              "is the name misspelt, and is librocksieve.so loaded? --pid=N looks into the "
+              "process.");
+      continue;
+    }
+    Add(findings, "policy-lost", Severity::kError, family.name(),
+        "the filter policy is gone, though there was one", evidence,
+        "The filters that are there are not read, and new files get none.",
+        std::string(kHowPoliciesGetLost) +
+            (IsOurs(signs)
+                 ? "a program without librocksieve.so (a plain ldb put, say), or a misspelt spec. "
+                   "Load the library there, and give your program the spec again."
+                 : "was that on purpose? Else name the policy again."));
+  }
+}
+
+// Findings: bad-spec, unknown-policy.
+
+// The plugin says so in the log, and the options name what is used instead.
+void CheckNoWrongPolicyWasTaken(const Facts& facts, Findings* findings) {
+  if (facts.log() == nullptr) return;
+  std::vector<std::string> evidence;
+  for (const LoggedLine& report : facts.log()->plugin_reports) {
+    if (report.text.find(kWrongPolicyTaken) == std::string::npos) continue;
+    evidence.push_back(Quote(*facts.log(), report));
+  }
+  if (evidence.empty()) return;
+  Add(findings, "bad-spec", Severity::kError, "", "a wrong filter policy was taken", evidence,
+      "Files get RocksDB's own Bloom filters of 10 bits per key instead.",
+      "Correct what SetOptions(), CreateColumnFamily() or an SstFileWriter was given, and give it "
+      "to the database by SetOptions() or by opening it again; files that are compacted from then "
+      "on get its filters.");
+}
+
+void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
+  CheckNoWrongPolicyWasTaken(facts, findings);
+  for (const FamilyFacts& family : facts.families) {
+    const PolicyFacts& policy = family.policy;
+    if (!policy.is_unknown()) continue;
+    std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy")};
+    const bool has_our_name = policy.spec.rfind("rocksieve", 0) == 0;
+    const std::string meant = Meant(policy.spec);
+    if (!meant.empty()) {
+      Add(findings, "bad-spec", Severity::kError, family.name(),
+          "the filter policy's spec is wrong", evidence,
+          has_our_name ? "The database will not open with these options."
+                       : "RocksDB takes a policy that it does not know for none, without a word: "
+                         "no filter is built or read.",
+          has_our_name
+              ? policy.error
+              : "Did you mean " + meant +
+                    "? Correct filter_policy in the program or the options file that sets it.");
+      continue;
+    }
+    const auto files = family.files();
+    const bool built_by_it = std::any_of(files.begin(), files.end(), [&](const TreeFile* file) {
+      return file->properties.filter_policy_name == policy.spec || file->filter.exists();
+    });
+    if (files.empty() || built_by_it) continue;  // of the program that wrote it, surely
+    Add(findings, "unknown-policy", Severity::kWarning, family.name(),
+        "no file has a filter, and the filter policy is unknown here", evidence,
+        "If the program does not know the policy either, RocksDB takes it for none, without a "
+        "word.",
+        "Is the name right, and is its library loaded? Policies of rocksieve begin with "
+        "rocksieve., RocksDB's own are bloomfilter:10:false and ribbonfilter:10.");
+  }
+}
+
+// Findings: static-rocksdb, plugin-not-loaded, plugin-wrong-version, plugin-replaced.
 
 void CheckHost(const Facts& facts, Findings* findings) {
   if (!facts.process) return;
@@ -304,16 +285,6 @@ void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
 }
 
 // Findings: auto-without-listener.
-namespace {
-
-// What the policy itself has said since the database was opened; null if it has built nothing yet.
-const LoggedLine* Follows(const Facts& facts, const std::string& family) {
-  if (facts.log() == nullptr) return nullptr;
-  const auto found = facts.log()->follows.find(family);
-  return found == facts.log()->follows.end() ? nullptr : &found->second;
-}
-
-}  // namespace
 
 void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const bool named = facts.DbOption("listeners").find("rocksieve.listener") != std::string::npos;
@@ -325,8 +296,7 @@ void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* 
   std::vector<std::string> evidence = {QuoteTableOption(facts, family, "filter_policy"),
                                        QuoteDbOption(facts, "listeners")};
   if (follows != nullptr) {
-    evidence.push_back(facts.log()->name + ", line " + std::to_string(follows->line) + ": " +
-                       follows->text);
+    evidence.push_back(Quote(*facts.log(), *follows));
   }
   Add(findings, "auto-without-listener", Severity::kWarning, family.name(),
       "rocksieve.auto works without its listener", evidence,
