@@ -181,6 +181,23 @@ bool FromEscapedText(std::string_view escaped, std::string* bytes) {
   return true;
 }
 
+size_t FirstUtf8(std::string_view text, uint32_t* code) {
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const auto lead = static_cast<uint8_t>(text.front());
+  *code = lead;
+  if (lead < 0x80) return 1;
+  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
+  *code = lead & (0x7fu >> bytes);
+  for (size_t i = 1; i < bytes; i++) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if ((byte & 0xc0) != 0x80) return 0;
+    *code = *code << 6 | (byte & 0x3fu);
+  }
+  const bool surrogate = *code >= 0xd800 && *code < 0xe000;
+  return *code < kLeast[bytes] || *code > 0x10ffff || surrogate ? 0 : bytes;
+}
+
 std::string WithoutControls(std::string_view text) {
   std::string harmless;
   for (size_t at = 0; at < text.size(); at++) {

@@ -55,6 +55,11 @@ void AppendEscapedText(std::string_view bytes, std::string* escaped);
 // Undoes that. False if something else follows a backslash.
 bool FromEscapedText(std::string_view escaped, std::string* bytes);
 
+// How many bytes the first character of a text takes in UTF-8, and its code. 0 if it is none:
+// neither longer forms than needed are, nor surrogates, nor what is beyond U+10FFFF (RFC 3629).
+// REQUIRES: not empty.
+size_t FirstUtf8(std::string_view text, uint32_t* code);
+
 // With a space for each control character but newlines and tabs, those of two bytes in UTF-8
 // (U+0080 to U+009F) as well: names in databases and bytes of peers do nothing to a terminal.
 std::string WithoutControls(std::string_view text);

@@ -8,7 +8,7 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/join/rows/compression.h"
+#include "lib/join/rows/row_batch.h"
 #include "lib/sketch/rateless_iblt.h"
 
 namespace rocksieve::join {

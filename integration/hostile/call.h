@@ -20,6 +20,7 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/session/messages.h"
+#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 
 namespace rocksieve::join {

@@ -3,6 +3,7 @@
 
 #include "integration/hostile/bodies.h"
 #include "lib/join/session/server_session.h"
+#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 
 namespace rocksieve::join {

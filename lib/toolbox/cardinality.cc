@@ -12,7 +12,7 @@
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/sketch/kmv.h"
+#include "lib/sketch/estimators.h"
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {

@@ -26,6 +26,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+
+#include "lib/join/rows/return_if_error.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -152,8 +155,7 @@ absl::Status CheckInsecure(const std::string& address, const Security& security)
 // What TLS with these needs; nothing if it is without TLS.
 absl::StatusOr<std::optional<Pem>> PemFor(const std::string& address, const Security& security) {
   if (security.insecure) {
-    const absl::Status status = CheckInsecure(address, security);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CheckInsecure(address, security));
     return std::nullopt;
   }
   Pem pem;
@@ -187,8 +189,7 @@ absl::Status CheckPair(const std::string& certificate_path, const std::string& c
                        const std::string& key_path, const std::string& key_pem) {
   const Certificate certificate = NextCertificate(BytesOf(certificate_pem).get());
   if (certificate == nullptr) return NoCertificate(certificate_path);
-  const absl::Status status = CheckTime(certificate_path, certificate.get());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckTime(certificate_path, certificate.get()));
   const Key key(PEM_read_bio_PrivateKey(BytesOf(key_pem).get(), nullptr, NoPassphrase, nullptr));
   ERR_clear_error();
   if (key == nullptr) {
@@ -230,8 +231,7 @@ absl::StatusOr<std::vector<std::string>> ReadTokens(const std::string& path) {
     return absl::NotFoundError(absl::StrCat("cannot read the tokens in ", path,
                                             ": is the file there, and may this user read it?"));
   }
-  const absl::Status is_private = CheckIsPrivate(path);
-  if (!is_private.ok()) return is_private;
+  RETURN_IF_ERROR(CheckIsPrivate(path));
   std::vector<std::string> tokens;
   for (std::string line; std::getline(file, line);) {
     line.resize(line.find_last_not_of("\r ") + 1);
@@ -344,8 +344,7 @@ absl::Status CheckAddress(const std::string& address, AddressUse use) {
 absl::StatusOr<std::vector<std::string>> SplitAddresses(const std::string& list) {
   std::vector<std::string> addresses = absl::StrSplit(list, ',');
   for (size_t i = 0; i < addresses.size(); i++) {
-    const absl::Status status = CheckAddress(addresses[i], AddressUse::kConnect);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CheckAddress(addresses[i], AddressUse::kConnect));
     if (std::count(addresses.begin(), addresses.end(), addresses[i]) > 1) {
       return absl::InvalidArgumentError(
           absl::StrCat(addresses[i], " is named twice: each shard may be joined only once"));

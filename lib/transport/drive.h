@@ -13,7 +13,7 @@
 #include <absl/status/status.h>
 
 #include "lib/join/memory_account.h"
-#include "lib/join/session/session.h"
+#include "lib/join/session/messages.h"
 #include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {

@@ -2,6 +2,7 @@
 #include "lib/transport/server.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -15,7 +16,8 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/matching/planner.h"
-#include "lib/join/session/range_turns.h"
+#include "lib/join/rows/return_if_error.h"
+#include "lib/join/session/shared_ranges.h"
 #include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
@@ -29,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kPartOfViews = 8;     // of the memory: one in so many bytes
 constexpr size_t kMostNameBytes = 256;   // of a certificate, for messages
+constexpr std::chrono::milliseconds kLastFrame(100);  // that is on its way when a session ends
 constexpr size_t kMostSilentCalls = 32;  // the one that has waited longest is ended
 
 absl::Status CheckToken(const grpc::ServerContextBase& context,
@@ -242,8 +245,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     SessionStream* const stream = admitted->stream.get();
     auto place = places_.Take(PeerOf(*stream->context()));
     const std::lock_guard<std::mutex> lock(mutex_);
-    const absl::Status known = CheckToken(*stream->context(), tokens_);
-    if (!known.ok()) return known;
+    RETURN_IF_ERROR(CheckToken(*stream->context(), tokens_));
     admitted->place = std::move(place);
     if (ended_) return ServerEnds();
     if (streams_.size() >= shares_.most_sessions()) {
@@ -391,6 +393,42 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
 };
 
 }  // namespace
+
+void SessionStream::Open() {
+  self_ = shared_from_this();
+  StartRead(&in_);
+}
+
+void SessionStream::OnReadDone(bool ok) {
+  if (std::exchange(greeted_, true)) return OnRead(ok, TakePiece());
+  const std::shared_ptr<SessionStream> self = self_;
+  if (ended_) return;
+  if (ok) {
+    on_first_(self);
+  } else {
+    End(grpc::Status(grpc::StatusCode::CANCELLED, "the client went away before it had asked"));
+  }
+}
+
+void SessionStream::OnCancel() {
+  cancellation_.Cancel(absl::UnavailableError("the stream broke before the join was done"));
+}
+
+void SessionStream::Answer(const v1::Started& started) {
+  *out_.mutable_started() = started;
+  Send("");
+}
+
+bool SessionStream::End(const grpc::Status& status) {
+  if (ended_.exchange(true)) return false;
+  // The status would wait behind a frame that the other side may never take.
+  if (!Stop(Cancellation::Clock::now() + kLastFrame)) {
+    context_->TryCancel();
+    Stop(Cancellation::Clock::time_point::max());
+  }
+  Finish(status);
+  return true;
+}
 
 std::unique_ptr<GrpcJoinService> MakeGrpcJoinService(OpenView open, JoinServiceOptions options) {
   return std::make_unique<JoinServiceImpl>(std::move(open), std::move(options));

@@ -20,6 +20,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/rows/return_if_error.h"
 #include "lib/transport/credentials.h"
 
 namespace rocksieve::join {
@@ -165,8 +166,7 @@ absl::Status CheckSocketIsFree(const std::string& address, const std::string& pa
 
 absl::Status ListenOnPath(const std::string& address, const std::string& path,
                           std::vector<Descriptor>* sockets) {
-  const absl::Status is_free = CheckSocketIsFree(address, path);
-  if (!is_free.ok()) return is_free;
+  RETURN_IF_ERROR(CheckSocketIsFree(address, path));
   const sockaddr_un bound = AddressOfPath(path);
   Descriptor listening;
   const int error = Listen(reinterpret_cast<const sockaddr*>(&bound), sizeof(bound), &listening);

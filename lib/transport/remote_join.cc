@@ -11,8 +11,9 @@
 
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
+#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/sort/temporary_file.h"
+#include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/status.h"
 
@@ -74,14 +75,12 @@ class RemoteJoin {
       const KeyInterval before = *rest_;
       const absl::Status status = Attempt();
       if (status.ok()) return status;
-      const absl::Status discarded = OnThisSide(sink_->Discard());
-      if (!discarded.ok()) return discarded;
+      RETURN_IF_ERROR(OnThisSide(sink_->Discard()));
       if (!rest_) return status;
       if (!IsSame(*rest_, before)) failures = 0;
       if (!IsWorthRetrying(status)) return Located(status);
       if (++failures >= options_.most_attempts) return Located(AfterAttempts(failures, status));
-      const absl::Status paused = Pause(status, failures);
-      if (!paused.ok()) return paused;
+      RETURN_IF_ERROR(Pause(status, failures));
     }
   }
 
@@ -118,8 +117,7 @@ class RemoteJoin {
     const bool resumed = !asked_for.empty() && (*remote)->view().resumed;
     report_->resumed += resumed;
     if (!asked_for.empty() && !resumed) {
-      const absl::Status status = Restart();
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(Restart());
     }
     ClientSessionOptions client_options = options_.client;
     client_options.memory = &memory;
@@ -136,7 +134,8 @@ class RemoteJoin {
         client_options.shared == nullptr ? RandomSalt() : client_options.shared->salt();
     client_options.range_done = [this](const RangeReport& range) {
       if (!options_.keep_ranges && !options_.range_done) return;
-      RangeSummary summary = SummaryOf(range, remote_.address);
+      RangeSummary summary = range;
+      summary.address = remote_.address;
       if (options_.range_done) options_.range_done(summary);
       if (options_.keep_ranges) report_->range_reports.push_back(std::move(summary));
     };

@@ -14,6 +14,7 @@
 #include <grpcpp/support/client_callback.h>
 
 #include "join.grpc.pb.h"
+#include "lib/join/rows/return_if_error.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/server.h"
 #include "lib/transport/session_stream.h"
@@ -162,8 +163,7 @@ absl::Status ConnectError(const std::string& address, bool insecure, const absl:
   if (UnixSocketPath(address) && absl::StrContains(message, "No such file or directory")) {
     return absl::UnavailableError(absl::StrCat("there is no such socket: ", kNobody));
   }
-  const absl::Status handshake = insecure ? absl::OkStatus() : HandshakeError(message);
-  if (!handshake.ok()) return handshake;
+  RETURN_IF_ERROR(insecure ? absl::OkStatus() : HandshakeError(message));
   if (insecure) {
     return absl::UnavailableError(
         absl::StrCat(message,
@@ -202,8 +202,7 @@ RemoteSession::~RemoteSession() {
 absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
     const Remote& remote, const ViewRequest& request, const Wish& wish,
     const Cancellation* cancellation, const DriveLimits& limits) {
-  const absl::Status cancelled = cancellation->Check();
-  if (!cancelled.ok()) return cancelled;
+  RETURN_IF_ERROR(cancellation->Check());
   auto call = std::make_unique<Call>();
   call->channel = Connect(remote);
   call->stub = v1::Join::NewStub(call->channel);
@@ -219,8 +218,7 @@ absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
     call->context.AddMetadata(kTokenMetadata, kTokenScheme + remote.token);
   }
   std::unique_ptr<RemoteSession> session(new RemoteSession(std::move(call), cancellation, limits));
-  const absl::Status status = session->Greet(remote, request, wish);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(session->Greet(remote, request, wish));
   return session;
 }
 
@@ -245,8 +243,7 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
     // gRPC has no status for a stream of which something is unread.
     if (event == Exchange::Event::kEnded) stream->Close();
     const absl::Status status = call_->Finish();
-    const absl::Status cancelled = cancellation_->Check();
-    if (!cancelled.ok()) return cancelled;
+    RETURN_IF_ERROR(cancellation_->Check());
     if (event == Exchange::Event::kSilence) {
       return absl::DeadlineExceededError(
           absl::StrCat("no answer to the greeting within ",

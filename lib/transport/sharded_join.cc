@@ -10,8 +10,8 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/session/absent_rows.h"
-#include "lib/join/session/range_turns.h"
+#include "lib/join/rows/return_if_error.h"
+#include "lib/join/session/range_result.h"
 #include "lib/join/session/shared_ranges.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/status.h"
@@ -84,8 +84,7 @@ using Spools = std::vector<std::unique_ptr<ShardSpool>>;
 // the order of their keys.
 absl::Status MergeShards(const Spools& shards, Sink* sink) {
   for (const auto& shard : shards) {
-    const absl::Status status = shard->Finish();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(shard->Finish());
   }
   for (;;) {
     const ShardSpool* first = nullptr;
@@ -102,21 +101,18 @@ absl::Status MergeShards(const Spools& shards, Sink* sink) {
       bool lacks = false;
       while (shard->any() && shard->row().key == key) {
         if (shard->from() == Side::kServer) {
-          const absl::Status status = sink->Add(shard->row(), shard->from());
-          if (!status.ok()) return status;
+          RETURN_IF_ERROR(sink->Add(shard->row(), shard->from()));
         } else {
           lacks = true;
           if (lacking == 0 && shard == shards.front()) own_values.emplace_back(shard->row().value);
         }
-        const absl::Status status = shard->Advance();
-        if (!status.ok()) return status;
+        RETURN_IF_ERROR(shard->Advance());
       }
       lacking += lacks;
     }
     if (lacking < shards.size()) continue;
     for (const std::string& value : own_values) {
-      const absl::Status status = sink->Add({key, value}, Side::kClient);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(sink->Add({key, value}, Side::kClient));
     }
   }
 }
@@ -190,8 +186,7 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
   const size_t count = remotes.size();
   Spools spools;
   for (size_t i = 0; i < count; i++) {
-    const absl::Status status = spools.emplace_back(std::make_unique<ShardSpool>())->Restart();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(spools.emplace_back(std::make_unique<ShardSpool>())->Restart());
   }
   SharedRanges::Options sharing;
   sharing.salt = RandomSalt();
@@ -227,8 +222,7 @@ absl::Status JoinSeveral(const std::vector<Remote>& remotes, const Sources& sour
   for (std::thread& thread : threads) thread.join();
   const absl::Status status = cancellation->Check();  // the first error, which the others got too
   if (!status.ok()) return status;
-  const absl::Status different = CheckDifferent(*shards);
-  if (!different.ok()) return different;
+  RETURN_IF_ERROR(CheckDifferent(*shards));
   const ClientSessionOptions& client_options = options.remote.client;
   if (client_options.operation != Operation::kCount) {
     report->keys_are_known = false;

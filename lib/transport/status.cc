@@ -13,6 +13,8 @@
 #include <absl/strings/str_format.h>
 #include <absl/strings/str_replace.h>
 
+#include "support/text.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -70,33 +72,11 @@ constexpr char kCutShort[] = "...";
 constexpr char kADirectory[] = "a directory";
 constexpr size_t kShortestKnown = 3;  // "." and "db" are in too many words
 
-struct Character {
-  size_t bytes = 1;
-  bool printable = false;
-};
-
 bool IsPrintable(uint32_t code) {
   if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;  // C0, DEL, C1
   if (code == 0x2028 || code == 0x2029) return false;              // line, paragraph
   if (code == 0x200e || code == 0x200f || code == 0x061c) return false;
   return !(code >= 0x202a && code <= 0x202e) && !(code >= 0x2066 && code <= 0x2069);
-}
-
-// The Unicode Standard 15, table 3-7; one byte that is not printable if it is not well-formed.
-Character FirstOf(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return {1, IsPrintable(lead)};
-  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
-  uint32_t code = lead & (0x7fu >> bytes);
-  for (size_t i = 1; i < bytes; i++) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3fu);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return {};
-  return {bytes, IsPrintable(code)};
 }
 
 bool MayPrecedePath(std::string_view before) {
@@ -121,18 +101,18 @@ size_t PathBytes(std::string_view text) {
 std::string Printable(std::string_view text, size_t most_bytes) {
   std::string printable;
   while (!text.empty()) {
-    const Character next = FirstOf(text);
+    uint32_t code = 0;
+    const size_t bytes = FirstUtf8(text, &code);
+    const std::string_view next = text.substr(0, std::max<size_t>(bytes, 1));
     std::string piece;
-    if (next.printable) {
-      piece = text.substr(0, next.bytes);
+    if (bytes > 0 && IsPrintable(code)) {
+      piece = next;
     } else {
-      for (const char c : text.substr(0, next.bytes)) {
-        absl::StrAppendFormat(&piece, "\\x%02x", static_cast<uint8_t>(c));
-      }
+      for (const char c : next) absl::StrAppendFormat(&piece, "\\x%02x", static_cast<uint8_t>(c));
     }
     if (printable.size() + piece.size() > most_bytes) return printable + kCutShort;
     printable += piece;
-    text.remove_prefix(next.bytes);
+    text.remove_prefix(next.size());
   }
   return printable;
 }

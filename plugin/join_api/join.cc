@@ -11,7 +11,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/matching/planner.h"
-#include "lib/join/operation.h"
+#include "lib/join/rows/source.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/client.h"
 #include "lib/transport/credentials.h"

@@ -18,13 +18,12 @@
 #include <rocksieve/join/peer.h>
 
 #include "lib/join/join_key/join_key_expression.h"
-#include "lib/join/operation.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
+#include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/client.h"
 #include "lib/transport/credentials.h"
-#include "lib/transport/view_registry.h"
 #include "plugin/database/read_only_snapshot.h"
 
 namespace rocksieve::join {

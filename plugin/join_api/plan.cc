@@ -12,14 +12,13 @@
 #include <absl/strings/str_format.h>
 #include <rocksieve/join/join.h>
 
-#include "lib/join/matching/candidates.h"
+#include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/reconciliation.h"
-#include "lib/join/session/session.h"
 #include "lib/transport/client.h"
 #include "lib/transport/status.h"
 #include "plugin/join/status.h"

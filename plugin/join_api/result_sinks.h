@@ -13,7 +13,7 @@
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
-#include "lib/join/sort/temporary_file.h"
+#include "lib/join/text/text_rows.h"
 #include "plugin/join/sst_file.h"
 #include "support/files.h"
 

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "lib/hash/mix.h"
-#include "lib/sketch/difference_estimator.h"
-#include "lib/sketch/kmv.h"
+#include "lib/sketch/estimators.h"
 #include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 #include "lib/sketch/pinsketch/positions.h"

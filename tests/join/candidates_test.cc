@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates, their short hashes and how two sides match them, part by part: what wrong estimates
 // and wrong bytes do to it.
-#include "lib/join/matching/candidates.h"
-#include "lib/join/matching/list_step.h"
+#include "lib/join/matching/endings.h"
+#include "lib/join/matching/matching_range.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {

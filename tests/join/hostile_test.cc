@@ -5,7 +5,6 @@
 
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/rows/compression.h"
 #include "lib/join/rows/row_batch.h"
 #include "tests/join/support.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/join/rows/source.h"
-#include "lib/join/session/session.h"
+#include "lib/join/session/messages.h"
 
 namespace rocksieve::join {
 

@@ -8,7 +8,6 @@
 
 #include "lib/join/memory_account.h"
 #include "lib/join/session/range_result.h"
-#include "lib/join/session/range_turns.h"
 #include "lib/join/session/shared_ranges.h"
 #include "tests/join/support.h"
 
@@ -37,17 +36,17 @@ TEST(RangeReport, RangesAddUpToTheWhole) {
   uint64_t mine = 0, theirs = 0, matched = 0, sent = 0, received = 0;
   std::string begin;
   for (const RangeReport& range : reported.ranges) {
-    EXPECT_EQ(range.interval.begin, begin);
-    begin = range.interval.end.value_or("");
-    mine += range.client_keys;
-    theirs += range.server_keys;
+    EXPECT_EQ(range.begin, begin);
+    begin = range.end.value_or("");
+    mine += range.local_keys;
+    theirs += range.remote_keys;
     matched += range.matched_keys;
     sent += range.sent.total();
     received += range.received.total();
     EXPECT_GE(range.round_trips, 2u);
     EXPECT_FALSE(range.parts.empty());
     EXPECT_EQ(
-        range.keys_pruned + range.matched_keys + range.client_false_positives <= range.client_keys,
+        range.keys_pruned + range.matched_keys + range.local_false_positives <= range.local_keys,
         true);
   }
   EXPECT_EQ(begin, "");  // the last one has no end
@@ -68,14 +67,14 @@ TEST(RangeReport, CountsWhatPassedAFilterInVain) {
   const RangeReport& range = reported.ranges.front();
   EXPECT_EQ(PartsOf(range), "filter list");
   EXPECT_GT(range.keys_pruned, 0u);
-  EXPECT_EQ(range.keys_pruned + range.client_false_positives, 600u);
-  EXPECT_EQ(range.server_false_positives, 0u);  // it was sent no filter
+  EXPECT_EQ(range.keys_pruned + range.local_false_positives, 600u);
+  EXPECT_EQ(range.remote_false_positives, 0u);  // it was sent no filter
 }
 
 // The figures of a textbook Bloom join with 10 bits per key and keys of 124 bits, of 1M and 1M.
 TEST(RangeReport, PricesTheAlternatives) {
   RangeReport range;
-  range.client_keys = range.server_keys = 1'000'000;
+  range.local_keys = range.remote_keys = 1'000'000;
   range.bits_per_key = 124;
   for (const auto& [overlap, bits] : {std::pair(0.0, 11.0), {0.1, 23.3}, {0.5, 72.5}, {0.9, 122}}) {
     range.matched_keys = static_cast<uint64_t>(overlap * 1e6);

@@ -11,7 +11,6 @@
 
 #include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/rows/compression.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/sort/row_sorter.h"
 #include "tests/join/support.h"

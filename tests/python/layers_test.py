@@ -42,7 +42,7 @@ ALLOWED = {
     "lib/join/session": "lib/format lib/hash lib/join lib/join/join_key lib/join/matching "
                         "lib/join/existing lib/join/rows lib/memory lib/sketch",
     "lib/transport": "lib/format lib/join lib/join/matching lib/join/rows lib/join/session "
-                     "lib/join/sort",
+                     "lib/join/sort support",
     # What knows RocksDB.
     "plugin/auto": "lib/budget lib/range",
     "plugin": "lib/budget lib/filter lib/hash plugin/auto plugin/exporter plugin/journal plugin/range",

@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/sketch/difference_estimator.h"
-#include "lib/sketch/kmv.h"
+#include "lib/sketch/estimators.h"
 #include "support/text.h"
 #include "tests/support.h"
 

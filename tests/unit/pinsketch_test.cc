@@ -8,9 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/sketch/pinsketch/algebra.h"
-#include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/decoder.h"
-#include "lib/sketch/pinsketch/frobenius_kernel.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/pinsketch/sums.h"

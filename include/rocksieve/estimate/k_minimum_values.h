@@ -14,7 +14,7 @@
 // set's size at k = 1024, however small the number is. hyper_log_log.h counts in fewer bytes, but
 // tells nothing of the intersection; min_hash.h has a signature of fixed places, which LSH needs.
 //
-// IMPLEMENTATION. lib/sketch/kmv.h, with the sources of the formulas: a theta sketch, whose
+// IMPLEMENTATION. lib/sketch/estimators.h, with the sources of the formulas: a theta sketch, whose
 // threshold is the k-th smallest hash. Bytes: docs/formats/toolbox.md.
 //
 // Thread safety: const members from any number of threads at once, others from one alone. Threads

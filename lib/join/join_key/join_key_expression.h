@@ -4,7 +4,7 @@
 // As text, for --left-on and --right-on (docs/join_keys.md):
 //
 //   key                          the whole key
-//   row                          key and value, as whole_row.h has it
+//   row                          key and value, as join_key_source.h has it
 //   row.without_value()          the same, and rows are given as keys alone
 //   value.json(/customer/id)     a JSON pointer (RFC 6901) into the value
 //   value.field(|,3)             the third field, counted from 1, between delimiters

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/hash/key_hash.h"
+#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::join {
@@ -101,8 +102,7 @@ absl::StatusOr<std::unique_ptr<JoinKeySource>> JoinKeySource::Sort(
     if (present) key.append(extracted);
     any_absent |= !present;
     PackRow(row, &packed);
-    const absl::Status status = sorter.Add({key, packed});
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(sorter.Add({key, packed}));
   }
   if (!cursor->status().ok()) return cursor->status();
   absl::StatusOr<std::unique_ptr<Source>> sorted = sorter.Finish();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of another source by their join keys.
 //
-// A row's key is the join key, its value the whole row (packed_row.h). Many rows may have the same
+// A row's key is the join key, its value the whole row (row_batch.h). Many rows may have the same
 // one. Those with a NULL key are no part of any interval, but are there: ScanAbsent().
 #pragma once
 

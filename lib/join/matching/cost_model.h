@@ -15,7 +15,7 @@
 #include <rocksieve/filter_spec.h>
 
 #include "lib/cpu/isa.h"
-#include "lib/join/rows/compression.h"
+#include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::join {
 

@@ -34,11 +34,9 @@
 
 #include <absl/status/status.h>
 
-#include "lib/join/matching/filter_step.h"
-#include "lib/join/matching/list_step.h"
+#include "lib/join/matching/endings.h"
 #include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/sketch_step.h"
-#include "lib/join/matching/symbols_step.h"
 #include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {

@@ -101,7 +101,7 @@ enum class Strategy : uint8_t {
   kSketch,      // partitioned PinSketch, and symbols for what it leaves
   kSymbols,     // rateless reconciliation
   kSstFilters,  // kAuto, after filters that one side has already, in its SST files
-                // (existing_filter_choice.h)
+                // (existing_filters.h)
 };
 
 // That reconcile a range: all but kSstFilters.

@@ -6,7 +6,8 @@
 #include <span>
 
 #include "lib/format/bit_coder.h"
-#include "lib/sketch/pinsketch/cells.h"
+#include "lib/join/rows/return_if_error.h"
+#include "lib/sketch/pinsketch/positions.h"
 
 namespace rocksieve::join {
 namespace {
@@ -68,9 +69,8 @@ absl::Status SketchLayer::AnswerRequest(std::string_view request, std::string* a
   // A message's worth, and of what there is room for: a symbol and its group's sum.
   const uint64_t most_symbols =
       std::min(kMostParitySymbols, range_->options.most_message_bytes / sizeof(uint32_t));
-  const absl::Status room =
-      range_->HoldForWork(KeptBytes() + sizeof(uint32_t) * 3 * RequestedSymbols(request));
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(
+      range_->HoldForWork(KeptBytes() + sizeof(uint32_t) * 3 * RequestedSymbols(request)));
   ByteReader in(request);
   ByteWriter out(answer);
   if (!encoder_->AnswerRequest(&in, most_symbols, &out) || !in.Finished()) {
@@ -96,8 +96,7 @@ bool SketchLayer::ReadSketch(ByteReader* in, std::span<const uint64_t> own_hashe
 
 absl::Status SketchLayer::ReadParity(std::string_view body) {
   more_parity_bytes_ += body.size();
-  const absl::Status room = range_->HoldForWork(KeptBytes());
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(range_->HoldForWork(KeptBytes()));
   ByteReader in(body);
   if (!decoder_->ReadMore(&in) || !in.Finished()) return Nonsense("damaged parity");
   return absl::OkStatus();
@@ -194,8 +193,7 @@ absl::Status SketchStep::ReceiveSketch(std::string_view body) {
   const auto their_candidates = static_cast<double>(range_->ReadTheirCandidates(&in));
   pinsketch::Plan plan;
   if (!plan.Read(&in)) return Nonsense("a damaged sketch");
-  const absl::Status room = layer_.TakePlan(plan, in, range_->candidates.size());
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(layer_.TakePlan(plan, in, range_->candidates.size()));
   if (expected_ == Expected::kSecondLayer) {
     outcome_.second_layer = true;
     outcome_.their_deferred_count = std::max(0.0, range_->their_count - their_candidates);

@@ -7,8 +7,9 @@
 
 #include "lib/format/bit_coder.h"
 #include "lib/format/bit_io.h"
-#include "lib/join/matching/candidates.h"
 #include "lib/join/matching/cost_model.h"
+#include "lib/join/matching/matching_range.h"
+#include "lib/join/rows/return_if_error.h"
 #include "lib/sketch/pinsketch/positions.h"
 
 namespace rocksieve::join {
@@ -275,8 +276,7 @@ absl::Status ValueComparison::Receive(std::string_view step) {
 
 absl::Status ValueComparison::ReceivePart(Part part, std::string_view body) {
   if (!turn_goes_on_ || state_ != State::kMyTurn) return OutOfTurn(part);
-  const absl::Status room = range_.HoldForWork(KeptBytes());
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(range_.HoldForWork(KeptBytes()));
   turn_goes_on_ = false;
   if (contradicted_) {
     turn_ = Turn::kRowSum;
@@ -348,9 +348,7 @@ absl::Status ValueComparison::ReceiveSum(std::string_view body) {
 
 absl::Status ValueComparison::ReceiveEstimator(std::string_view body) {
   double equal = 0;
-  const absl::Status status =
-      EstimateCommon(body, rows(), range_.candidates.all(), range_.PartSalt(), &equal);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(EstimateCommon(body, rows(), range_.candidates.all(), range_.PartSalt(), &equal));
   const auto all = static_cast<double>(rows());
   left_ = at_first_ = std::max(1.0, all - equal);
   left_error_ = CommonError(CountersIn(body), equal, all, all) / 2;
@@ -376,8 +374,7 @@ absl::Status ValueComparison::ReceiveValues(std::string_view body) {
   }
   if (!plan_.Read(&in) || !plan_.Fits(flags_.size())) return Nonsense("damaged values");
   const auto set = static_cast<size_t>(std::count(flags_.begin(), flags_.end(), 1));
-  const absl::Status room = layer_.TakePlan(plan_.Made(), in, set);
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(layer_.TakePlan(plan_.Made(), in, set));
   const std::vector<uint64_t> hashes = Positions(plan_, flags_.size(), salt_).HashesOf(flags_);
   if (!layer_.ReadSketch(&in, hashes) || !in.Finished()) {
     return Nonsense("damaged values");

@@ -39,7 +39,6 @@
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash128.h"
 #include "lib/hash/mix.h"
-#include "lib/join/matching/candidates.h"
 #include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/matching/sketch_step.h"

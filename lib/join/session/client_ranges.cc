@@ -10,6 +10,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/matching/planner.h"
+#include "lib/join/rows/return_if_error.h"
 
 namespace rocksieve::join {
 
@@ -84,9 +85,7 @@ absl::StatusOr<ClientRange*> ClientRanges::Add(List::iterator before, uint64_t n
   const uint64_t bytes = interval.begin.size() + (interval.end ? interval.end->size() : 0);
   const auto range = ranges_.emplace(before, number, std::move(interval), account_);
   ++*created_;
-  const absl::Status room =
-      range->memory.Resize(sizeof(ClientRange) + kCopies * bytes, "fences of ranges");
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(range->memory.Resize(sizeof(ClientRange) + kCopies * bytes, "fences of ranges"));
   return &*range;
 }
 

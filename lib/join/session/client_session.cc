@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/session/client_session.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -13,7 +16,6 @@ namespace rocksieve::join {
 ClientSession::ClientSession(Source* source, Sink* sink, const ClientSessionOptions& options)
     : context_(source, sink, options),
       reconciler_(&context_),
-      opener_(&context_, &reconciler_),
       delivery_(&context_),
       absent_(&context_),
       begun_(SayHello()) {}
@@ -43,8 +45,7 @@ absl::Status ClientSession::SayHello() {
 
 absl::Status ClientSession::Receive(std::string_view message) {
   MemoryHold decoding(context_.options.memory);
-  const absl::Status room = decoding.Resize(message.size(), "a message");
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(decoding.Resize(message.size(), "a message"));
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
   const auto take = [this](auto&& alternative) { return On(std::move(alternative)); };
@@ -87,7 +88,7 @@ absl::Status ClientSession::On(const HelloAnswer& answer) {
     }
     context_.existing.BeginSending(answer.accepted_filter_bytes);
   }
-  opener_.Begin();
+  reconciler_.BeginOpening();
   return absl::OkStatus();
 }
 
@@ -106,11 +107,9 @@ absl::Status ClientSession::On(const Failure& failure) {
 
 absl::StatusOr<std::string> ClientSession::Next() {
   if (!begun_.ok()) return begun_;
-  const absl::Status computed = reconciler_.TakeDone();
-  if (!computed.ok()) return computed;
+  RETURN_IF_ERROR(reconciler_.TakeDone());
   if (context_.outbox.empty() && answered_ && !done_) {
-    const absl::Status status = Advance();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Advance());
   }
   return context_.outbox.empty() ? std::string() : context_.outbox.Take();
 }
@@ -123,7 +122,7 @@ absl::Status ClientSession::Advance() {
   if (status.ok() && outbox.empty() && existing.has_unsent() && existing.Next(&filters)) {
     status = context_.Send(filters);
   }
-  if (status.ok() && outbox.empty()) status = opener_.OpenNext();
+  if (status.ok() && outbox.empty()) status = reconciler_.OpenNext();
   if (!status.ok()) return status;
   if (outbox.empty() && !existing.finished() && existing.Next(&filters))
     status = context_.Send(filters);
@@ -141,6 +140,185 @@ std::optional<KeyInterval> ClientSession::Uncommitted() const {
   std::optional<KeyInterval> unfinished = context_.ranges.Unfinished();
   if (!unfinished && !done_) return KeyInterval{"", ""};
   return unfinished;
+}
+
+namespace {
+
+constexpr size_t kFetchedAhead = 2;  // ranges whose rows are on their way
+
+}  // namespace
+
+absl::Status ResultDelivery::Advance() {
+  ClientRanges& ranges = context_->ranges;
+  if (!SendsRows(context_->options.operation)) {
+    while (!ranges.empty() && ranges.front().Is<ClientRange::Reconciled>()) {
+      RETURN_IF_ERROR(FinishFirst());
+    }
+    return absl::OkStatus();
+  }
+  size_t ahead = 0;
+  for (ClientRange& range : ranges) {
+    const bool reconciled = range.Is<ClientRange::Reconciled>();
+    if (ahead++ == kFetchedAhead || (!reconciled && !range.Is<ClientRange::Fetching>())) break;
+    if (!reconciled) continue;
+    BeginFetching(&range);
+    RETURN_IF_ERROR(context_->Send(Fetch{range.number, range.attempt}, &range));
+  }
+  return absl::OkStatus();
+}
+
+// The result is made from the rows that will come.
+void ResultDelivery::BeginFetching(ClientRange* range) {
+  const ClientSessionOptions& options = context_->options;
+  ClientRange::Fetching fetching{std::get<ClientRange::Reconciled>(std::move(range->phase)),
+                                 nullptr};
+  ReconciledRange reconciled;
+  reconciled.interval = range->interval;
+  reconciled.salt = context_->SaltOf(*range);
+  reconciled.matched = std::move(fetching.reconciled.matched);
+  reconciled.mine = range->keys.sum;
+  reconciled.theirs = range->theirs;
+  ResultLimits limits;
+  limits.most_row_bytes = options.most_row_bytes;
+  limits.most_bytes = options.most_unproven_bytes;
+  limits.keys_are_unique = options.keys_are_unique;
+  limits.comparison = options.comparison;
+  limits.memory = options.memory;
+  fetching.result = std::make_unique<RangeResult>(options.operation, std::move(reconciled), limits,
+                                                  context_->source, context_->sink);
+  range->phase = std::move(fetching);
+}
+
+absl::Status ResultDelivery::Receive(const Rows& rows) {
+  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(rows.range);
+  if (!found.ok()) return found.status();
+  ClientRange* const range = *found;
+  if (rows.attempt < range->attempt) return IgnoreRows(range, rows);
+  auto* const fetching = std::get_if<ClientRange::Fetching>(&range->phase);
+  if (range != &context_->ranges.front() || rows.attempt != range->attempt || fetching == nullptr) {
+    return absl::InvalidArgumentError("the server sent rows that it was not asked for");
+  }
+  const absl::Status status = fetching->result->Receive(rows.batch);
+  if (absl::IsAborted(status)) return DiscardAndRepeat(range, status);
+  return status.ok() && rows.last ? FinishFirst() : status;
+}
+
+// Of an attempt that was given up: there may be as many of them as of one that was not.
+absl::Status ResultDelivery::IgnoreRows(ClientRange* range, const Rows& rows) const {
+  range->ignored_bytes += rows.batch.size();
+  if (range->ignored_bytes <= context_->options.most_unproven_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the server sent ", range->ignored_bytes,
+                   " bytes of rows of an attempt that was given up, and no end"));
+}
+
+absl::Status ResultDelivery::DiscardAndRepeat(ClientRange* range, const absl::Status& why) {
+  const absl::Status status = context_->sink->Discard();
+  return status.ok() ? context_->Repeat(range, why) : status;
+}
+
+absl::Status ResultDelivery::FinishFirst() {
+  ClientRange& range = context_->ranges.front();
+  if (range.Is<ClientRange::Reconciled>()) BeginFetching(&range);  // of rows, none
+  absl::Status status = std::get<ClientRange::Fetching>(range.phase).result->Finish();
+  if (absl::IsAborted(status)) return DiscardAndRepeat(&range, status);
+  if (!status.ok()) return status;
+  status = context_->sink->Commit();
+  if (!status.ok()) return status;
+  Report(&range);
+  context_->ranges.PopFront();
+  return absl::OkStatus();
+}
+
+void ResultDelivery::Report(ClientRange* range) {
+  RangeReport* const report = &range->report;
+  const auto& [reconciled, result] = std::get<ClientRange::Fetching>(range->phase);
+  report->begin = range->interval.begin;
+  report->end = range->interval.end;
+  report->equal = reconciled.equal;
+  report->repeats = range->attempt;
+  report->local_keys = report->matched_keys = range->keys.sum.count;
+  report->remote_keys = range->theirs.count;
+  report->rows_received = result->rows_received();
+  report->bits_per_key = range->keys.bits_per_key;
+  report->seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - *range->opened).count();
+  if (!reconciled.equal) {
+    const uint64_t matched = report->matched_keys = reconciled.matched_keys;
+    const Matching::Counts& counts = reconciled.counts;
+    report->keys_pruned = counts.candidates_pruned + (range->pruned ? range->pruned_keys : 0);
+    if (counts.filters_received > 0 || range->pruned) {
+      report->local_false_positives = report->local_keys - report->keys_pruned - matched;
+    }
+    if (counts.filters_sent > 0 && counts.their_candidates) {
+      report->remote_false_positives =
+          *counts.their_candidates - std::min(*counts.their_candidates, matched);
+    }
+  }
+  report->moves = PartsOf(*report);
+  report->shipped_keys_bytes = static_cast<uint64_t>(ShippedKeysBytes(*report));
+  report->textbook_bloom_join_bytes = static_cast<uint64_t>(TextbookBloomJoinBytes(*report));
+  AddRange(*report, &context_->statistics);
+  if (context_->options.range_done) context_->options.range_done(*report);
+}
+
+absl::StatusOr<bool> AbsentRowsFetch::Advance() {
+  const ClientSessionOptions& options = context_->options;
+  const SetSum& theirs = context_->answer.absent;
+  if (reader_ != nullptr) return false;
+  if (!options.absent_rows || !WantsAbsentRows(options.operation)) return true;
+  if (SendsUnmatched(options.operation) && theirs.count > 0 && !received_) {
+    reader_ = std::make_unique<AbsentRowsReader>(theirs, options.salt, options.most_row_bytes,
+                                                 context_->sink, options.memory);
+    RETURN_IF_ERROR(context_->Send(Fetch{kAbsentRange, attempt_}));
+    return false;
+  }
+  RETURN_IF_ERROR(GiveOwnRows());
+  return true;
+}
+
+absl::Status AbsentRowsFetch::GiveOwnRows() {
+  const ClientSessionOptions& options = context_->options;
+  Statistics& statistics = context_->statistics;
+  statistics.remote_absent_rows = context_->answer.absent.count;
+  Sink* const sink = EmitsLocalRows(options.operation) ? context_->sink : nullptr;
+  absl::Status status;
+  if (options.own_absent_rows) {
+    status = EmitAbsentRows(context_->source, sink, &statistics.local_absent_rows);
+  }
+  // Those of both sides together, so that a session that breaks has given all of them or none.
+  if (status.ok() && (received_ || (statistics.local_absent_rows > 0 && sink != nullptr))) {
+    status = context_->sink->Commit();
+  }
+  return status;
+}
+
+absl::Status AbsentRowsFetch::Receive(const Rows& rows) {
+  if (rows.attempt < attempt_) return absl::OkStatus();  // of one that was given up
+  if (reader_ == nullptr || rows.attempt != attempt_) {
+    return absl::InvalidArgumentError("the server sent rows that it was not asked for");
+  }
+  absl::Status status = reader_->Receive(rows.batch);
+  if (status.ok() && !rows.last) return status;
+  if (status.ok()) status = reader_->Finish();
+  if (!status.ok() && !absl::IsAborted(status)) return status;
+  const uint64_t rows_received = reader_->rows();
+  reader_.reset();
+  if (!status.ok()) return Repeat();
+  received_ = true;
+  context_->statistics.rows_received += rows_received;
+  return absl::OkStatus();
+}
+
+absl::Status AbsentRowsFetch::Repeat() {
+  context_->statistics.repeated_ranges++;
+  attempt_++;
+  if (attempt_ >= static_cast<uint32_t>(context_->options.most_attempts)) {
+    return absl::DataLossError(
+        "the other side's rows with a NULL key do not add up to what it said that it has; it is "
+        "broken, or changes its data while it is read. None of them was given");
+  }
+  return context_->sink->Discard();
 }
 
 }  // namespace rocksieve::join

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The side of a join that wants to know.
 //
-// RangeOpener opens a range, RangeReconciler finds out which of its keys are matched,
+// RangeReconciler opens a range and finds out which of its keys are matched,
 // ResultDelivery brings the rows to the sink; ClientRange says in which phase of that a range is.
 // Here are the hello, and the order of work.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,15 +17,57 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
-#include "lib/join/session/absent_rows.h"
 #include "lib/join/session/client_ranges.h"
-#include "lib/join/session/range_opener.h"
+#include "lib/join/session/messages.h"
 #include "lib/join/session/range_reconciler.h"
-#include "lib/join/session/result_delivery.h"
-#include "lib/join/session/session.h"
+#include "lib/join/session/range_result.h"
 #include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {
+
+// Brings the results of reconciled ranges to the sink of a client, in key order: asks for the rows
+// of the other side that belong to them, and proves what comes.
+class ResultDelivery {
+ public:
+  // `context` must outlive it.
+  explicit ResultDelivery(ClientState* context) : context_(context) {}
+
+  // Asks for rows of the first reconciled ranges; makes their results, if no rows are needed.
+  absl::Status Advance();
+  // Rows of a range. The range is done with the last ones, or repeated if they contradict what was
+  // reconciled.
+  absl::Status Receive(const Rows& rows);
+
+ private:
+  void BeginFetching(ClientRange* range);
+  absl::Status IgnoreRows(ClientRange* range, const Rows& rows) const;
+  // Gives the first range's result to the sink.
+  absl::Status FinishFirst();
+  absl::Status DiscardAndRepeat(ClientRange* range, const absl::Status& why);
+  void Report(ClientRange* range);
+
+  ClientState* const context_;
+};
+
+// Those of both sides, on their way to the sink of a client.
+class AbsentRowsFetch {
+ public:
+  // `context` must outlive it.
+  explicit AbsentRowsFetch(ClientState* context) : context_(context) {}
+
+  // Once all ranges are done. True when there is no more to do.
+  absl::StatusOr<bool> Advance();
+  absl::Status Receive(const Rows& rows);
+
+ private:
+  absl::Status GiveOwnRows();
+  absl::Status Repeat();
+
+  ClientState* const context_;
+  bool received_ = false;
+  uint32_t attempt_ = 0;
+  std::unique_ptr<AbsentRowsReader> reader_;  // while they are received
+};
 
 class ClientSession final : public Session {
  public:
@@ -51,7 +95,7 @@ class ClientSession final : public Session {
  private:
   absl::Status On(const HelloAnswer& answer);
   absl::Status On(const Filters& filters) { return context_.existing.Receive(filters); }
-  absl::Status On(const Facts& facts) { return opener_.Receive(facts); }
+  absl::Status On(const Facts& facts) { return reconciler_.Receive(facts); }
   absl::Status On(Step step) { return reconciler_.Receive(std::move(step)); }
   absl::Status On(const Rows& rows);
   absl::Status On(const Failure& failure);
@@ -65,7 +109,6 @@ class ClientSession final : public Session {
   const PagePool::User pool_user_;  // outlives all that lies in pages
   ClientState context_;
   RangeReconciler reconciler_;
-  RangeOpener opener_;
   ResultDelivery delivery_;
   AbsentRowsFetch absent_;
   absl::Status begun_;  // of the hello

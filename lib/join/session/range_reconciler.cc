@@ -2,11 +2,13 @@
 #include "lib/join/session/range_reconciler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/matching/candidates.h"
+#include "lib/join/matching/matching_range.h"
+#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -46,14 +48,12 @@ absl::Status RangeReconciler::Begin(ClientRange* range, const Facts& facts) {
     opened.begins = range->keys.sum.count < facts.sum.count;
     if (!opened.begins) {
       Step yield{range->number, Reconciliation::YieldStep(common, opened.counters)};
-      const absl::Status sent = context_->Send(yield, range);
-      if (!sent.ok()) return sent;
+      RETURN_IF_ERROR(context_->Send(yield, range));
     }
   }
   const MatchingOptions options = OptionsFor(opened, range->keys, context_->options.planner);
   const bool same_keys = facts.outcome == Facts::Outcome::kSameKeys;
-  const absl::Status affordable = same_keys ? absl::OkStatus() : CheckMostBytes(*range, options);
-  if (!affordable.ok()) return affordable;
+  RETURN_IF_ERROR(same_keys ? absl::OkStatus() : CheckMostBytes(*range, options));
   range->keys_memory.Release();  // the Reconciliation holds them from now on
   using Of = Reconciliation::Of;
   range->phase =
@@ -165,19 +165,229 @@ absl::Status RangeReconciler::Finish(ClientRange* range) {
 
 void RangeReconciler::CountEnding(Part ending) {
   Statistics& statistics = context_->statistics;
-  switch (ending) {
-    case Part::kKeys:
-      statistics.ranges_by_keys++;
-      break;
-    case Part::kSymbols:
-      statistics.ranges_by_symbols++;
-      break;
-    case Part::kSketch:
-      statistics.ranges_by_sketch++;
-      break;
-    default:
-      statistics.ranges_by_list++;
+  ++(ending == Part::kKeys      ? statistics.ranges_by_keys
+     : ending == Part::kSymbols ? statistics.ranges_by_symbols
+     : ending == Part::kSketch  ? statistics.ranges_by_sketch
+                                : statistics.ranges_by_list);
+}
+
+namespace {
+
+constexpr double kShareOfTheirLimit = 0.9;  // their ranges are not all alike
+constexpr double kRangesOfTheirLimit = 2;   // for so many under way it is meant
+constexpr double kFewKeys = 1000;           // ranges are not cut smaller because of the other side
+constexpr double kEstimatedKeys = 1.02;     // what estimates of our own keys are wrong by
+// One after another of the same range: an honest side cuts a range once, and once more if it scans
+// it again without the filters that were withdrawn meanwhile.
+constexpr uint32_t kMostCuts = 2;
+
+}  // namespace
+
+// Ranges are as large as both sides allow, and about equal: a small one costs nearly as much as a
+// large one.
+void RangeReconciler::BeginOpening() {
+  const HelloAnswer& answer = context_->answer;
+  const auto mine = static_cast<double>(std::max<uint64_t>(1, context_->source->EstimateKeys()));
+  const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer.keys));
+  const double of_those_ahead =
+      std::min(1.0, kRangesOfTheirLimit / static_cast<double>(context_->options.ranges_ahead));
+  const double fits_there = kShareOfTheirLimit * of_those_ahead *
+                            static_cast<double>(answer.most_keys_per_range) *
+                            std::min(1.0, mine / theirs);
+  const double most = std::max(1.0, std::min(static_cast<double>(context_->options.keys_per_range),
+                                             std::max(fits_there, kFewKeys)));
+  const double ranges = std::ceil(mine / most);
+  keys_per_range_ =
+      static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
+}
+
+absl::Status RangeReconciler::OpenNext() {
+  ClientRanges& ranges = context_->ranges;
+  size_t under_way = 0;
+  for (ClientRange& range : ranges) {
+    if (under_way++ == context_->options.ranges_ahead) return absl::OkStatus();
+    if (range.Is<ClientRange::ToOpen>()) return Open(&range, /*ends_at_rest=*/false);
   }
+  if (under_way == context_->options.ranges_ahead || !ranges.rest()) return absl::OkStatus();
+  std::optional<std::string> end = ranges.rest()->end;
+  if (!context_->existing.MayOpen(ranges.rest()->begin, &end)) return absl::OkStatus();
+  const absl::StatusOr<ClientRange*> range = ranges.AddNext(std::move(end));
+  return range.ok() ? Open(*range, /*ends_at_rest=*/true) : range.status();
+}
+
+absl::Status RangeReconciler::Scan(ClientRange* range, const ExistingFilterUse& existing) {
+  const ClientSessionOptions& options = context_->options;
+  const uint64_t salt = context_->SaltOf(*range);
+  const bool first = !range->opened;
+  if (first) range->opened = std::chrono::steady_clock::now();
+  absl::Status status;
+  bool scanned = true;
+  if (options.shared != nullptr && !context_->compares() && first && range->number % 2 == 0) {
+    status = options.shared->Take(context_->source, range->interval, salt, options.keys_per_range,
+                                  &range->keys, &range->filters, &scanned);
+  } else {
+    range->filters.reset();
+    // What was scanned before is not cut again.
+    status = ScanKeys(context_->source, range->interval, salt,
+                      first ? keys_per_range_ : options.keys_per_range, &range->keys, existing,
+                      &range->keys_memory, context_->compares());
+  }
+  if (status.ok()) {
+    status = range->keys_memory.Resize(range->keys.MemoryBytes(), "keys of a range");
+  }
+  if (scanned) context_->statistics.keys_hashed += range->keys.sum.count;
+  return status;
+}
+
+// Only the first attempt relies on existing SST filters.
+ExistingFilterUse RangeReconciler::ExistingFilterUseFor(const ClientRange& range) const {
+  const ExistingFilterExchange& existing = context_->existing;
+  if (range.attempt > 0 || context_->compares() || !existing.usable() ||
+      !existing.set()->Covers(range.interval.end)) {
+    return {};
+  }
+  return {existing.set(), existing.role() == ExistingFilterExchange::Role::kReceiver};
+}
+
+absl::Status RangeReconciler::Open(ClientRange* range, bool ends_at_rest) {
+  ExistingFilterUse existing;
+  for (;;) {
+    existing = ExistingFilterUseFor(*range);
+    const absl::Status status = Scan(range, existing);
+    if (!status.ok()) return Naming(range->interval, status);
+    if (!range->keys.uncovered) break;
+    RETURN_IF_ERROR(context_->RepeatWithoutExisting(range));
+  }
+  const RangeKeys& keys = range->keys;
+  if (keys.next_key && ends_at_rest) {
+    context_->ranges.GiveBack(range, *keys.next_key);
+  } else if (keys.next_key) {
+    RETURN_IF_ERROR(context_->ranges.CutShort(range, *keys.next_key));
+  }
+  join::Open open;
+  open.range = range->number;
+  open.attempt = range->attempt;
+  open.interval = range->interval;
+  open.sum = keys.sum;
+  range->pruned = existing.prunes;
+  if (existing.prunes) {
+    open.pruning.filters = existing.set->size();
+    open.pruning.digest = existing.set->DigestOf(existing.set->size());
+    open.pruning.candidates = keys.candidates.size();
+    range->pruned_keys = keys.sum.count - keys.candidates.size();
+    context_->statistics.sst_filters_pruned_keys += range->pruned_keys;
+  }
+  open.server_begins = ServerBegins(*range, existing);
+  const size_t counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
+  if (context_->compares()) {
+    // Rows are mostly equal: the server sends an estimator, if it needs to, and this side begins.
+    open.row_sum = keys.row_sum;
+    open.server_begins = open.server_begins && counters == 0;
+  } else if (counters != 0 && !keys.candidates.empty() && existing.set == nullptr) {
+    open.estimator = EncodeEstimator(keys.candidates, counters, context_->SaltOf(*range));
+  }
+  range->phase = ClientRange::Opening{open.server_begins};
+  return context_->Send(open, range);
+}
+
+// The smaller side begins: what it says is shorter, and says more. Where this side cannot know how
+// many candidates the other has, it takes what is to be expected.
+bool RangeReconciler::ServerBegins(const ClientRange& range, const ExistingFilterUse& existing) const {
+  const auto own_keys = static_cast<double>(context_->source->EstimateKeys());
+  const auto their_keys = static_cast<double>(context_->answer.keys);
+  if (existing.set == nullptr || own_keys < 1) return their_keys <= 2 * own_keys;
+  const auto mine = static_cast<double>(range.keys.candidates.size());
+  double theirs = their_keys / own_keys * static_cast<double>(range.keys.sum.count);
+  if (!existing.prunes) theirs = std::min(mine, theirs) / 2 + context_->offer.pass_rate * theirs;
+  return theirs <= 2 * mine;
+}
+
+absl::Status RangeReconciler::CheckCounts(const ClientRange& range, const Facts& facts) const {
+  if (facts.sum.count > kMostKeysOfARange) {
+    return absl::InvalidArgumentError(absl::StrCat("the server says that it has ", facts.sum.count,
+                                                   " keys, where ", kMostKeysOfARange,
+                                                   " are allowed"));
+  }
+  if (!facts.pruning.filters) return absl::OkStatus();
+  const bool sent =
+      range.attempt == 0 && context_->existing.role() == ExistingFilterExchange::Role::kSender;
+  if (!sent || facts.pruning.candidates > facts.sum.count) {
+    return absl::InvalidArgumentError("the server dropped keys for no reason");
+  }
+  return absl::OkStatus();
+}
+
+bool RangeReconciler::PrunedRightly(const ClientRange& range, const Pruning& pruning) const {
+  const ExistingFilterSet* const set = context_->existing.set();
+  return set != nullptr && set->IsCoveredBy(*pruning.filters, pruning.digest, range.interval.end);
+}
+
+absl::Status RangeReconciler::Receive(const Facts& facts) {
+  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(facts.range);
+  if (!found.ok()) return found.status();
+  ClientRange* const range = *found;
+  const auto* const opening = std::get_if<ClientRange::Opening>(&range->phase);
+  if (opening == nullptr || range->attempt != facts.attempt) {
+    return absl::InvalidArgumentError("the server opened a range that it was not asked to");
+  }
+  RETURN_IF_ERROR(CheckCounts(*range, facts));
+  range->theirs = facts.sum;
+  if (facts.pruning.filters && !PrunedRightly(*range, facts.pruning)) {
+    range->ignores_step = facts.outcome == Facts::Outcome::kOpened && opening->server_begins;
+    return context_->RepeatWithoutExisting(range);
+  }
+  if (facts.pruning.filters && facts.outcome != Facts::Outcome::kTooLarge) {
+    context_->statistics.sst_filters_pruned_keys += facts.sum.count - facts.pruning.candidates;
+  }
+  switch (facts.outcome) {
+    case Facts::Outcome::kTooLarge:
+      return Cut(range, facts.next_key);
+    case Facts::Outcome::kWithdrawn:
+      if (range->attempt > 0 ||
+          context_->existing.role() != ExistingFilterExchange::Role::kReceiver) {
+        return absl::InvalidArgumentError("the server withdrew filters that were not used");
+      }
+      return context_->RepeatWithoutExisting(range);
+    case Facts::Outcome::kEqual:
+      return TakeAsEqual(range);
+    case Facts::Outcome::kSameKeys:
+      if (!context_->compares() || !(facts.sum == range->keys.sum)) {
+        return absl::InvalidArgumentError("the server takes different keys for the same");
+      }
+      break;
+    case Facts::Outcome::kOpened:
+      break;
+  }
+  return Begin(range, facts);
+}
+
+absl::Status RangeReconciler::Cut(ClientRange* range, const std::string& next_key) {
+  if (!range->interval.Contains(next_key) || next_key == range->interval.begin) {
+    return absl::InvalidArgumentError("the server cut a range outside of it");
+  }
+  if (++range->cuts > kMostCuts) {
+    return absl::InvalidArgumentError(
+        "the server cut a range again that ends where it wanted it to");
+  }
+  context_->statistics.sst_filters_pruned_keys -=
+      std::exchange(range->pruned_keys, 0);  // scanned again
+  range->phase = ClientRange::ToOpen();
+  return context_->ranges.CutShort(range, next_key);
+}
+
+absl::Status RangeReconciler::TakeAsEqual(ClientRange* range) {
+  const RangeKeys& keys = range->keys;
+  if (!(range->theirs == (context_->compares() ? keys.row_sum : keys.sum))) {
+    return absl::InvalidArgumentError("the server takes different ranges for equal");
+  }
+  range->theirs = keys.sum;
+  context_->statistics.equal_ranges++;
+  range->keys.candidates = {};
+  range->keys.digests = {};
+  range->keys_memory.Release();
+  range->phase =
+      ClientRange::Reconciled{{/*all=*/true, {}}, /*equal=*/true, range->theirs.count, {}};
+  return absl::OkStatus();
 }
 
 }  // namespace rocksieve::join

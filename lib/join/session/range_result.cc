@@ -8,6 +8,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/join_key/join_key_source.h"
+#include "lib/join/rows/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -18,13 +19,6 @@ constexpr double kTextbookProbes = 7;  // the best number for 10 bits: 10 ln 2
 // Bloom's formula: with so many bits per key, each probe finds a bit set with this probability.
 double TextbookFalsePositiveRate() {
   return std::pow(1 - std::exp(-kTextbookProbes / kTextbookBitsPerKey), kTextbookProbes);
-}
-
-void AddTraffic(const WireBytes& more, WireBytes* sum) {
-  sum->planning += more.planning;
-  sum->filters += more.filters;
-  sum->verification += more.verification;
-  sum->payload += more.payload;
 }
 
 }  // namespace
@@ -40,81 +34,48 @@ std::string PartsOf(const RangeReport& report) {
 }
 
 double ShippedKeysBytes(const RangeReport& report) {
-  const uint64_t fewer = std::min(report.client_keys, report.server_keys);
+  const uint64_t fewer = std::min(report.local_keys, report.remote_keys);
   return static_cast<double>(fewer) * report.bits_per_key / 8;
 }
 
 double TextbookBloomJoinBytes(const RangeReport& report) {
-  const auto [fewer, more] = std::minmax(report.client_keys, report.server_keys);
+  const auto [fewer, more] = std::minmax(report.local_keys, report.remote_keys);
   const double passing =
       static_cast<double>(report.matched_keys) +
       static_cast<double>(more - report.matched_keys) * TextbookFalsePositiveRate();
   return (static_cast<double>(fewer) * kTextbookBitsPerKey + passing * report.bits_per_key) / 8;
 }
 
-RangeSummary SummaryOf(const RangeReport& range, const std::string& address) {
-  RangeSummary summary;
-  summary.address = address;
-  summary.begin = range.interval.begin;
-  summary.end = range.interval.end;
-  summary.equal = range.equal;
-  summary.moves = PartsOf(range);
-  summary.local_keys = range.client_keys;
-  summary.remote_keys = range.server_keys;
-  summary.matched_keys = range.matched_keys;
-  summary.rows_received = range.rows_received;
-  summary.keys_pruned = range.keys_pruned;
-  summary.local_false_positives = range.client_false_positives;
-  summary.remote_false_positives = range.server_false_positives;
-  summary.repeats = range.repeats;
-  summary.sent = range.sent;
-  summary.received = range.received;
-  summary.round_trips = range.round_trips;
-  summary.seconds = range.milliseconds / 1000;
-  summary.shipped_keys_bytes = static_cast<uint64_t>(ShippedKeysBytes(range));
-  summary.textbook_bloom_join_bytes = static_cast<uint64_t>(TextbookBloomJoinBytes(range));
-  return summary;
-}
-
 void AddStatistics(const Statistics& more, Statistics* sum) {
-  sum->matched_keys += more.matched_keys;
-  sum->local_only_keys += more.local_only_keys;
-  sum->remote_only_keys += more.remote_only_keys;
-  sum->rows_received += more.rows_received;
-  sum->local_absent_rows += more.local_absent_rows;
-  sum->remote_absent_rows += more.remote_absent_rows;
-  sum->ranges += more.ranges;
-  sum->equal_ranges += more.equal_ranges;
-  sum->repeated_ranges += more.repeated_ranges;
-  sum->ranges_by_list += more.ranges_by_list;
-  sum->ranges_by_keys += more.ranges_by_keys;
-  sum->ranges_by_symbols += more.ranges_by_symbols;
-  sum->ranges_by_sketch += more.ranges_by_sketch;
-  sum->filters += more.filters;
-  sum->keys_hashed += more.keys_hashed;
-  sum->filters_built += more.filters_built;
+  using S = Statistics;
+  constexpr uint64_t S::*kCounts[] = {
+      &S::matched_keys,       &S::local_only_keys,    &S::remote_only_keys,
+      &S::rows_received,      &S::local_absent_rows,  &S::remote_absent_rows,
+      &S::ranges,             &S::equal_ranges,       &S::repeated_ranges,
+      &S::ranges_by_list,     &S::ranges_by_keys,     &S::ranges_by_symbols,
+      &S::ranges_by_sketch,   &S::filters,            &S::keys_hashed,
+      &S::filters_built,      &S::sst_filters,        &S::sst_filter_bytes,
+      &S::keys_pruned,        &S::false_positives,    &S::sst_filters_pruned_keys,
+      &S::shipped_keys_bytes, &S::textbook_bloom_join_bytes, &S::sst_filters_withdrawn_ranges};
+  for (const auto count : kCounts) sum->*count += more.*count;
+  for (const auto traffic : {&S::sent, &S::received}) {
+    for (const auto bytes : {&WireBytes::planning, &WireBytes::filters, &WireBytes::verification,
+                             &WireBytes::payload}) {
+      sum->*traffic.*bytes += more.*traffic.*bytes;
+    }
+  }
   sum->existing_choice = more.existing_choice;
-  sum->sst_filters += more.sst_filters;
-  sum->sst_filter_bytes += more.sst_filter_bytes;
-  sum->sst_filters_pruned_keys += more.sst_filters_pruned_keys;
-  sum->sst_filters_withdrawn_ranges += more.sst_filters_withdrawn_ranges;
-  sum->keys_pruned += more.keys_pruned;
-  sum->false_positives += more.false_positives;
-  sum->shipped_keys_bytes += more.shipped_keys_bytes;
-  sum->textbook_bloom_join_bytes += more.textbook_bloom_join_bytes;
-  AddTraffic(more.sent, &sum->sent);
-  AddTraffic(more.received, &sum->received);
 }
 
 void AddRange(const RangeReport& range, Statistics* sum) {
   sum->matched_keys += range.matched_keys;
-  sum->local_only_keys += range.client_keys - range.matched_keys;
-  sum->remote_only_keys += range.server_keys - range.matched_keys;
+  sum->local_only_keys += range.local_keys - range.matched_keys;
+  sum->remote_only_keys += range.remote_keys - range.matched_keys;
   sum->rows_received += range.rows_received;
   sum->keys_pruned += range.keys_pruned;
-  sum->false_positives += range.client_false_positives + range.server_false_positives;
-  sum->shipped_keys_bytes += static_cast<uint64_t>(ShippedKeysBytes(range));
-  sum->textbook_bloom_join_bytes += static_cast<uint64_t>(TextbookBloomJoinBytes(range));
+  sum->false_positives += range.local_false_positives + range.remote_false_positives;
+  sum->shipped_keys_bytes += range.shipped_keys_bytes;
+  sum->textbook_bloom_join_bytes += range.textbook_bloom_join_bytes;
 }
 
 namespace {
@@ -147,8 +108,7 @@ bool RangeResult::NextOwnRow() {
 
 absl::Status RangeResult::Receive(std::string_view batch) {
   return reader_.Read(batch, [this](const Row& row, bool new_key) {
-    const absl::Status status = CheckRow(row, new_key);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CheckRow(row, new_key));
     return SendsMatched(operation_) ? TakeMatchedRow(row, new_key) : TakeUnmatchedRow(row, new_key);
   });
 }
@@ -197,8 +157,7 @@ absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
     return Contradiction("the other side sent rows of more keys than it has");
   }
   summer_.Add(HashKey128(row.key, range_.salt), &received_);
-  const absl::Status status = EmitLocalRowsBefore(&last_key_);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(EmitLocalRowsBefore(&last_key_));
   if (has_own_row_ && KeyOf(own_row_, compares()) == row.key) {
     return Contradiction("the other side sent a row of a key that this side has");
   }
@@ -209,8 +168,7 @@ absl::Status RangeResult::TakeUnmatchedRow(const Row& row, bool new_key) {
 absl::Status RangeResult::TakeChangedRow(const Row& row) {
   if (!own_started_) NextOwnRow();
   while (has_own_row_ && !matched_.IsChanged(own_.ordinal())) {
-    const absl::Status status = GiveOwnRow();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(GiveOwnRow());
     NextOwnRow();
   }
   if (!has_own_row_) {
@@ -255,8 +213,7 @@ absl::Status RangeResult::GiveOwnRow() {
 absl::Status RangeResult::EmitLocalRowsBefore(const std::string* key) {
   if (!own_started_) NextOwnRow();
   while (has_own_row_ && (key == nullptr || own_row_.key < *key)) {
-    const absl::Status status = GiveOwnRow();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(GiveOwnRow());
     NextOwnRow();
   }
   return own_.status();
@@ -264,8 +221,7 @@ absl::Status RangeResult::EmitLocalRowsBefore(const std::string* key) {
 
 absl::Status RangeResult::Finish() {
   if (EmitsLocalRows(operation_) && !range_.matched.all) {  // else there are none to look for
-    const absl::Status status = EmitLocalRowsBefore(nullptr);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(EmitLocalRowsBefore(nullptr));
   }
   if (!reader_.between_rows()) {
     return Contradiction("the other side's rows end in the middle of one");
@@ -286,6 +242,74 @@ absl::Status RangeResult::Finish() {
     }
   }
   return absl::OkStatus();
+}
+
+namespace {
+
+uint64_t AbsentSaltOf(uint64_t session_salt) { return RangeSalt(session_salt, kAbsentRange, 0); }
+
+}  // namespace
+
+absl::Status SumAbsentRows(Source* source, uint64_t session_salt, SetSum* sum) {
+  *sum = {};
+  const std::unique_ptr<Cursor> cursor = source->ScanAbsent();
+  if (cursor == nullptr) return absl::OkStatus();
+  const uint64_t salt = AbsentSaltOf(session_salt);
+  const SetSummer summer(salt);
+  Row row;
+  while (cursor->Next(&row)) summer.Add(HashKey128(row.value, salt), sum);
+  return cursor->status();
+}
+
+absl::Status EmitAbsentRows(Source* source, Sink* sink, uint64_t* rows) {
+  *rows = 0;
+  const std::unique_ptr<Cursor> cursor = source->ScanAbsent();
+  if (cursor == nullptr) return absl::OkStatus();
+  Row row;
+  for (; cursor->Next(&row); ++*rows) {
+    if (sink == nullptr) continue;
+    RETURN_IF_ERROR(sink->Add(row, Side::kClient));
+  }
+  return cursor->status();
+}
+
+AbsentRowsWriter::AbsentRowsWriter(Source* source, uint32_t attempt)
+    : cursor_(source->ScanAbsent()), attempt_(attempt), batch_(/*with_keys=*/false) {}
+
+absl::Status AbsentRowsWriter::Next(Rows* rows) {
+  rows->range = kAbsentRange;
+  rows->attempt = attempt_;
+  Row row;
+  while (batch_.pending_bytes() < kRowBatchBytes && !ended_) {
+    ended_ = cursor_ == nullptr || !cursor_->Next(&row);
+    if (!ended_) batch_.Add(row);
+  }
+  batch_.TakeBatch(&rows->batch);
+  rows->last = ended_ && batch_.pending_bytes() == 0;
+  return cursor_ == nullptr ? absl::OkStatus() : cursor_->status();
+}
+
+AbsentRowsReader::AbsentRowsReader(const SetSum& expected, uint64_t session_salt,
+                                   uint64_t most_row_bytes, Sink* sink, MemoryAccount* memory)
+    : expected_(expected),
+      salt_(AbsentSaltOf(session_salt)),
+      summer_(salt_),
+      sink_(sink),
+      reader_(/*with_keys=*/false, most_row_bytes, memory) {}
+
+absl::Status AbsentRowsReader::Receive(std::string_view batch) {
+  return reader_.Read(batch, [this](const Row& row, bool) -> absl::Status {
+    summer_.Add(HashKey128(row.value, salt_), &received_);
+    if (received_.count > expected_.count) {
+      return absl::AbortedError("the other side sent more rows than it said that it has");
+    }
+    return sink_->Add({"", row.value}, Side::kServer);
+  });
+}
+
+absl::Status AbsentRowsReader::Finish() const {
+  if (received_ == expected_ && reader_.between_rows()) return absl::OkStatus();
+  return absl::AbortedError("the other side's rows do not add up to what it has");
 }
 
 }  // namespace rocksieve::join

@@ -3,6 +3,7 @@
 // proves that nothing is missing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,35 +16,19 @@
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
+#include "lib/join/session/messages.h"
 #include "lib/join/session/reconciliation.h"
 #include "lib/sketch/set_sum.h"
 
 namespace rocksieve::join {
 
 // What happened in one range of a join, and in all of them, seen from the client.
-
-struct RangeReport {
-  KeyInterval interval;
+struct RangeReport : RangeSummary {
   // Strategies in the order in which they went over the wire, of both sides and all attempts.
   std::vector<Part> parts;
-  bool equal = false;  // both sides have the same keys: nothing had to be reconciled
-  uint32_t repeats = 0;
-
-  uint64_t client_keys = 0, server_keys = 0, matched_keys = 0;
-  uint64_t rows_received = 0;
-  // Of the last attempt. Pruned: keys of the client that filters of the other one dropped. False
-  // positives: keys that passed all filters of the other side, which lacks them; those of the
-  // server as far as it told how many it had left.
-  uint64_t keys_pruned = 0;
-  uint64_t client_false_positives = 0, server_false_positives = 0;
-
-  WireBytes sent, received;  // messages about this range
-  uint64_t round_trips = 0;  // times that an answer had to be waited for
-  double milliseconds = 0;   // from its opening until the result was proven
-  double bits_per_key = 0;   // of the client's keys, front-coded and compressed: a sample's
+  double bits_per_key = 0;  // of the client's keys, front-coded and compressed: a sample's
 };
 
 // What a session knows of a server's report, and more of itself.
@@ -65,9 +50,6 @@ double ShippedKeysBytes(const RangeReport& report);
 // Likewise for the Bloom join of the textbooks: a filter with 10 bits for each key of the side that
 // has fewer, answered with the keys of the other side that pass.
 double TextbookBloomJoinBytes(const RangeReport& report);
-
-// For whoever asked for the join; `address`: of the server.
-RangeSummary SummaryOf(const RangeReport& report, const std::string& address);
 
 // As the tally of several sessions.
 void AddStatistics(const Statistics& more, Statistics* sum);
@@ -134,6 +116,60 @@ class RangeResult {
   SetSum received_;
   std::string last_key_, whole_key_;
   uint64_t rows_received_ = 0, bytes_received_ = 0;
+};
+
+// Rows with a NULL key: those for which the join key expression gives nothing.
+//
+// They match nothing, as in SQL: WHERE EXISTS (SELECT ... WHERE theirs.key = mine.key) is never
+// true where the key is NULL, and NOT EXISTS always is. So
+//
+//   intersection   has none of either side
+//   difference     has those of the server
+//   local-only     has those of the client
+//   symmetric      has both
+//   count          counts both, apart from the keys
+//
+// They come after all ranges. The server says with its first message how many it has, and their
+// keyed sum; they are asked for like the rows of a range, under the number kAbsentRange, and must
+// add up to that. If sessions share the key space, the one that has its beginning has these.
+inline bool WantsAbsentRows(Operation operation) { return operation != Operation::kIntersection; }
+
+absl::Status SumAbsentRows(Source* source, uint64_t session_salt, SetSum* sum);
+
+// Gives a side's own rows to the sink, unless that is null, and counts them.
+absl::Status EmitAbsentRows(Source* source, Sink* sink, uint64_t* rows);
+
+// The server's, message by message.
+class AbsentRowsWriter {
+ public:
+  AbsentRowsWriter(Source* source, uint32_t attempt);
+  absl::Status Next(Rows* rows);
+  uint64_t rows_sent() const { return batch_.rows(); }
+
+ private:
+  const std::unique_ptr<Cursor> cursor_;
+  const uint32_t attempt_;
+  RowBatchWriter batch_;
+  bool ended_ = false;  // the cursor
+};
+
+// Gives the sink what is received. Errors of the kind kAborted mean that it is not what was said.
+class AbsentRowsReader {
+ public:
+  // `memory` may be null.
+  AbsentRowsReader(const SetSum& expected, uint64_t session_salt, uint64_t most_row_bytes,
+                   Sink* sink, MemoryAccount* memory);
+  absl::Status Receive(std::string_view batch);
+  absl::Status Finish() const;
+  uint64_t rows() const { return received_.count; }
+
+ private:
+  const SetSum expected_;
+  const uint64_t salt_;
+  const SetSummer summer_;
+  Sink* const sink_;
+  RowBatchReader reader_;
+  SetSum received_;
 };
 
 }  // namespace rocksieve::join

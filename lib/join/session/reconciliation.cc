@@ -10,11 +10,12 @@
 
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/matching/candidates.h"
 #include "lib/join/matching/cost_model.h"
+#include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/value_comparison.h"
+#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/row_batch.h"
-#include "lib/sketch/difference_estimator.h"
+#include "lib/sketch/estimators.h"
 
 namespace rocksieve::join {
 namespace {
@@ -123,9 +124,7 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
     if (keys->candidates.size() == keys->candidates.capacity()) {
       // Estimates are wrong by a percent or two.
       const uint64_t expected = std::min<uint64_t>(source->EstimateKeys(), kMostAtOnce);
-      const absl::Status room =
-          MakeRoom(most_keys, expected + expected / 50, whole_rows, keys, memory);
-      if (!room.ok()) return room;
+      RETURN_IF_ERROR(MakeRoom(most_keys, expected + expected / 50, whole_rows, keys, memory));
     }
     if (whole_rows) {
       summer.Add(HashOfRow(hash, digest), &keys->row_sum);

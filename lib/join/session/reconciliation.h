@@ -14,8 +14,7 @@
 #include <absl/status/status.h>
 
 #include "lib/join/existing/existing_filters.h"
-#include "lib/join/matching/candidates.h"
-#include "lib/join/matching/list_step.h"
+#include "lib/join/matching/endings.h"
 #include "lib/join/matching/matching.h"
 #include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/value_comparison.h"
@@ -49,7 +48,7 @@ struct RangeKeys {
   uint64_t MemoryBytes() const { return VectorBytes(candidates) + VectorBytes(digests); }
 };
 
-// How a scan uses existing filters (existing_filter_exchange.h).
+// How a scan uses existing filters (existing_filters.h).
 struct ExistingFilterUse {
   const ExistingFilterSet* set = nullptr;
   // Keys that do not pass are no candidates, but are in the sum. Else all should pass.

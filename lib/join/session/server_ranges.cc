@@ -8,7 +8,8 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/matching/candidates.h"
+#include "lib/join/matching/matching_range.h"
+#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -228,9 +229,8 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
   const uint64_t salt = RangeSalt(agreement_.salt, open.range, open.attempt);
   if (!open.estimator.empty()) {
     double common = 0;
-    const absl::Status status =
-        EstimateCommon(open.estimator, opened.their_candidates(), keys.candidates, salt, &common);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(
+        EstimateCommon(open.estimator, opened.their_candidates(), keys.candidates, salt, &common));
     opened.common = common;
     opened.counters = CountersIn(open.estimator);
   }
@@ -253,8 +253,7 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
 }
 
 absl::Status ServerRanges::Receive(Step step) {
-  const absl::Status computed = WaitFor(step.range);
-  if (!computed.ok()) return computed;
+  RETURN_IF_ERROR(WaitFor(step.range));
   const auto found = ranges_.find(step.range);
   auto* const reconciling =
       found == ranges_.end() ? nullptr : std::get_if<Reconciling>(&found->second.state);
@@ -312,14 +311,12 @@ absl::Status ServerRanges::FinishReconciling(ServerRange* range) const {
 }
 
 absl::Status ServerRanges::Receive(const Fetch& fetch) {
-  const absl::Status computed = WaitFor(fetch.range);
-  if (!computed.ok()) return computed;
+  RETURN_IF_ERROR(WaitFor(fetch.range));
   const auto found = ranges_.find(fetch.range);
   if (found != ranges_.end() && fetch.attempt == found->second.attempt) {
     const auto* const reconciling = std::get_if<Reconciling>(&found->second.state);
     const bool done = reconciling != nullptr && (*reconciling)->may_be_fetched();
-    const absl::Status status = done ? FinishReconciling(&found->second) : absl::OkStatus();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(done ? FinishReconciling(&found->second) : absl::OkStatus());
   }
   if (found == ranges_.end() || !std::holds_alternative<Reconciled>(found->second.state) ||
       fetch.attempt != found->second.attempt) {

@@ -17,15 +17,14 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/existing_filter_exchange.h"
 #include "lib/join/session/messages.h"
-#include "lib/join/session/range_turns.h"
 #include "lib/join/session/reconciliation.h"
-#include "lib/join/session/session.h"
+#include "lib/join/session/shared_ranges.h"
 
 namespace rocksieve::join {
 

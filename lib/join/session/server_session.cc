@@ -5,6 +5,9 @@
 
 #include <absl/strings/str_cat.h>
 
+
+#include "lib/join/rows/return_if_error.h"
+
 namespace rocksieve::join {
 namespace {
 
@@ -20,8 +23,7 @@ ServerSession::ServerSession(Source* source, const ServerSessionOptions& options
 
 absl::Status ServerSession::Receive(std::string_view message) {
   MemoryHold decoding(options_.memory);
-  const absl::Status room = decoding.Resize(message.size(), "a message");
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(decoding.Resize(message.size(), "a message"));
   absl::StatusOr<Message> decoded = Decode(message);
   if (!decoded.ok()) return decoded.status();
   if (done_) return absl::InvalidArgumentError("the client goes on after its goodbye");
@@ -138,8 +140,7 @@ void ServerSession::WhenReady(std::function<void()> ready) {
 }
 
 absl::StatusOr<std::string> ServerSession::Next() {
-  const absl::Status computed = ranges_ ? ranges_->TakeDone() : absl::OkStatus();
-  if (!computed.ok()) return computed;
+  RETURN_IF_ERROR(ranges_ ? ranges_->TakeDone() : absl::OkStatus());
   if (!outbox_.empty()) return outbox_.Take();
   Filters filters;
   if (existing_.Next(&filters)) return Encode(filters);

@@ -13,12 +13,11 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "lib/join/existing/existing_filters.h"
 #include "lib/join/rows/source.h"
-#include "lib/join/session/absent_rows.h"
-#include "lib/join/session/existing_filter_exchange.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/range_result.h"
 #include "lib/join/session/server_ranges.h"
-#include "lib/join/session/session.h"
 #include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {

@@ -1,16 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/join/sort/row_sorter.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <queue>
+#include <ranges>
+#include <system_error>
 #include <utility>
+
+#include <absl/strings/str_cat.h>
 
 #include "lib/format/byte_io.h"
 #include "lib/format/coding.h"
+#include "lib/join/rows/return_if_error.h"
 
 namespace rocksieve::join {
+namespace {
+
+std::string Chosen(const std::string& directory) {
+  const char* const named = std::getenv("TMPDIR");
+  return !directory.empty() ? directory : named != nullptr && named[0] != '\0' ? named : "/tmp";
+}
+
+}  // namespace
+
+uint64_t FreeBytes(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(Chosen(directory), error);
+  return error ? 0 : space.available;
+}
+
+absl::StatusOr<std::unique_ptr<TemporaryFile>> TemporaryFile::Create(const std::string& directory) {
+  const std::string chosen = Chosen(directory);
+  std::string path = chosen + "/rocksieve-XXXXXX";
+  const int descriptor = mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    return absl::FailedPreconditionError(absl::StrCat("cannot make a temporary file in ", chosen,
+                                                      ": ", std::strerror(errno),
+                                                      ". Name a directory that can be written to, "
+                                                      "by TMPDIR in the environment"));
+  }
+  unlink(path.c_str());
+  return std::unique_ptr<TemporaryFile>(new TemporaryFile(chosen, descriptor));
+}
+
+TemporaryFile::TemporaryFile(std::string directory, int descriptor)
+    : directory_(std::move(directory)), descriptor_(descriptor) {}
+
+TemporaryFile::~TemporaryFile() { close(descriptor_); }
+
+absl::Status TemporaryFile::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(bytes_));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return Error("write", errno);
+    }
+    bytes_ += static_cast<uint64_t>(written);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TemporaryFile::Read(uint64_t offset, size_t bytes, char* to) const {
+  while (bytes > 0) {
+    const ssize_t got = pread(descriptor_, to, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return Error("read", got < 0 ? errno : EIO);
+    offset += static_cast<uint64_t>(got);
+    to += got;
+    bytes -= static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TemporaryFile::Clear() {
+  if (ftruncate(descriptor_, 0) != 0) return Error("truncate", errno);
+  bytes_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status TemporaryFile::Error(const char* doing, int error) const {
+  const std::string what = absl::StrCat("cannot ", doing, " a temporary file in ", directory_,
+                                        " after ", bytes_, " bytes: ", std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(what, ". Name a directory with more space, or allow more memory"));
+  }
+  return absl::DataLossError(what);
+}
+
 namespace {
 
 // Before each row: bytes of the key, bytes of the value, twice, plus 1 if it is the server's.
@@ -49,8 +136,7 @@ absl::Status RowSpool::Visit(
     if (offset < buffer_offset || offset + bytes > buffer_offset + buffer.size()) {
       buffer.resize(std::min<uint64_t>(std::max<uint64_t>(bytes, memory_bytes_), in_file - offset));
       buffer_offset = offset;
-      const absl::Status status = file_->Read(offset, buffer.size(), buffer.data());
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(file_->Read(offset, buffer.size(), buffer.data()));
     }
     *found = std::string_view(buffer).substr(offset - buffer_offset, bytes);
     return absl::OkStatus();
@@ -147,8 +233,7 @@ absl::Status SortedRunWriter::FinishBlock() {
 }
 
 absl::StatusOr<std::unique_ptr<SortedRun>> SortedRunWriter::Finish() {
-  const absl::Status status = FinishBlock();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(FinishBlock());
   return std::move(run_);
 }
 
@@ -273,16 +358,8 @@ class RowsInMemory final : public Source {
   };
 
   size_t FirstNotBelow(std::string_view key) const {
-    size_t begin = 0, end = buffer_.entries.size();
-    while (begin < end) {
-      const size_t middle = begin + (end - begin) / 2;
-      if (buffer_.At(middle).key < key) {
-        begin = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    return begin;
+    const auto rows = std::views::iota(size_t{0}, buffer_.entries.size());
+    return *std::ranges::partition_point(rows, [&](size_t i) { return buffer_.At(i).key < key; });
   }
 
   RowSorter::Buffer buffer_;
@@ -294,12 +371,10 @@ absl::Status RowSorter::Check() {
 }
 
 absl::Status RowSorter::Add(const Row& row) {
-  const absl::Status go_on = Check();
-  if (!go_on.ok()) return go_on;
+  RETURN_IF_ERROR(Check());
   const size_t more = row.key.size() + row.value.size() + sizeof(Entry);
   if (!buffer_.entries.empty() && buffer_.MemoryBytes() + more > options_.memory_bytes) {
-    const absl::Status status = Spill();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Spill());
   }
   buffer_.entries.push_back({HeadOf(row.key), buffer_.bytes.size(),
                              static_cast<uint32_t>(row.key.size()), row.value.size()});
@@ -336,8 +411,7 @@ absl::StatusOr<std::unique_ptr<Source>> RowSorter::Finish() {
     return std::make_unique<RowsInMemory>(std::move(buffer_));
   }
   if (!buffer_.entries.empty()) {
-    const absl::Status status = Spill();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Spill());
   }
   buffer_ = Buffer();
   uint64_t block_bytes = 1;

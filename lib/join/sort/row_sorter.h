@@ -15,21 +15,49 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include "lib/join/rows/source.h"
-#include "lib/join/sort/temporary_file.h"
 
 namespace rocksieve::join {
 
-// Rows in order in a temporary file, in compressed blocks with an index of them in memory.
+// What is free for files in a directory, as TemporaryFile::Create() has it; 0 if nobody can tell.
+uint64_t FreeBytes(const std::string& directory);
+
+// A file that has no name, so that nothing is left behind however the process ends.
+//
+// Thread safety: reading may be done from any thread, once nothing is appended any more.
+class TemporaryFile {
+ public:
+  // In the system's directory for such files ($TMPDIR, else /tmp) if `directory` is empty.
+  static absl::StatusOr<std::unique_ptr<TemporaryFile>> Create(const std::string& directory);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  absl::Status Append(std::string_view bytes);
+  // Reads just so many bytes, or fails.
+  absl::Status Read(uint64_t offset, size_t bytes, char* to) const;
+  // Makes it empty.
+  absl::Status Clear();
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  TemporaryFile(std::string directory, int descriptor);
+  absl::Status Error(const char* doing, int error) const;
+
+  const std::string directory_;
+  const int descriptor_;
+  uint64_t bytes_ = 0;
+};
 
 // Keeps rows until it is known what becomes of them: in memory while they are few, else in a
 // temporary file.
-
 class RowSpool {
  public:
   // `directory` as TemporaryFile has it.
@@ -64,6 +92,7 @@ class SpoolingSink final : public Sink {
   RowSpool rows_;
 };
 
+// Rows in order in a temporary file, in compressed blocks with an index of them in memory.
 class SortedRun final : public Source {
  public:
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;

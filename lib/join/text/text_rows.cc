@@ -15,6 +15,7 @@
 #include <absl/strings/str_cat.h>
 #include <nlohmann/json.hpp>
 
+#include "lib/join/rows/return_if_error.h"
 #include "support/files.h"
 #include "support/text.h"
 
@@ -22,6 +23,7 @@ namespace rocksieve::join {
 namespace {
 
 constexpr uint64_t kMarkBytes = 256 << 10;
+constexpr size_t kBufferBytes = 1 << 20;
 
 // What the reader says, at the end and after an error.
 absl::Status StatusOf(const LineReader& lines) {
@@ -48,8 +50,7 @@ absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const s
     return absl::InvalidArgumentError(absl::StrCat(
         path, " is no regular file, and cannot be read more than once; join a copy of it"));
   }
-  const absl::Status status = source->CheckLines();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(source->CheckLines());
   return source;
 }
 
@@ -127,25 +128,115 @@ std::unique_ptr<Cursor> SortedTextSource::Scan(const KeyInterval& interval) {
   return std::make_unique<LineCursor>(this, interval, mark == marks_.end() ? 0 : mark->offset);
 }
 
+absl::StatusOr<std::unique_ptr<RevocableFile>> RevocableFile::Open(const std::string& path) {
+  const bool standard = path == "-";
+  const int descriptor = standard
+                             ? dup(STDOUT_FILENO)
+                             : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+  }
+  return std::unique_ptr<RevocableFile>(
+      new RevocableFile(standard ? "the standard output" : path, descriptor));
+}
+
+absl::StatusOr<std::unique_ptr<RevocableFile>> RevocableFile::OfDescriptor(
+    int descriptor, const std::string& name) {
+  const int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot write ", name, ": ", std::strerror(errno)));
+  }
+  return std::unique_ptr<RevocableFile>(new RevocableFile(name, own));
+}
+
+RevocableFile::RevocableFile(std::string name, int descriptor)
+    : name_(std::move(name)), descriptor_(descriptor) {
+  struct stat file {};
+  const int flags = fcntl(descriptor_, F_GETFL);
+  const off_t here = lseek(descriptor_, 0, SEEK_CUR);
+  can_truncate_ = fstat(descriptor_, &file) == 0 && S_ISREG(file.st_mode) && here >= 0 &&
+                  here == file.st_size && (flags & O_APPEND) == 0;
+  committed_ = can_truncate_ ? static_cast<uint64_t>(here) : 0;
+}
+
+RevocableFile::~RevocableFile() { close(descriptor_); }
+
+absl::Status RevocableFile::Append(std::string_view bytes) {
+  buffer_.append(bytes);
+  return buffer_.size() < kBufferBytes ? absl::OkStatus() : Spill();
+}
+
+absl::Status RevocableFile::Spill() {
+  absl::Status status;
+  if (can_truncate_) {
+    status = Write(buffer_);
+  } else {
+    if (held_ == nullptr) {
+      absl::StatusOr<std::unique_ptr<TemporaryFile>> file = TemporaryFile::Create("");
+      if (!file.ok()) return file.status();
+      held_ = *std::move(file);
+    }
+    status = held_->Append(buffer_);
+  }
+  buffer_.clear();
+  return status;
+}
+
+absl::Status RevocableFile::Commit() {
+  absl::Status status;
+  if (held_ != nullptr && held_->bytes() > 0) {
+    std::string part;
+    for (uint64_t offset = 0; offset < held_->bytes() && status.ok(); offset += part.size()) {
+      part.resize(std::min<uint64_t>(kBufferBytes, held_->bytes() - offset));
+      status = held_->Read(offset, part.size(), part.data());
+      if (status.ok()) status = Write(part);
+    }
+    if (status.ok()) status = held_->Clear();
+  }
+  if (status.ok()) status = Write(buffer_);
+  buffer_.clear();
+  if (can_truncate_) committed_ = static_cast<uint64_t>(lseek(descriptor_, 0, SEEK_CUR));
+  return status;
+}
+
+absl::Status RevocableFile::Discard() {
+  buffer_.clear();
+  if (held_ != nullptr) return held_->Clear();
+  if (!can_truncate_) return absl::OkStatus();
+  const auto end = static_cast<off_t>(committed_);
+  if (ftruncate(descriptor_, end) == 0 && lseek(descriptor_, end, SEEK_SET) == end) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(
+      absl::StrCat("cannot take back what was written to ", name_, ": ", std::strerror(errno)));
+}
+
+absl::Status RevocableFile::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const std::string what = absl::StrCat("cannot write ", name_, ": ", std::strerror(errno));
+      return errno == ENOSPC || errno == EDQUOT || errno == EFBIG
+                 ? absl::ResourceExhaustedError(what)
+                 : absl::DataLossError(what);
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
 namespace {
 
 std::string_view NameOf(Side side) { return side == Side::kClient ? "local" : "remote"; }
 
-// Neither longer forms than needed, nor surrogates, nor beyond U+10FFFF (RFC 3629, section 4).
 bool IsUtf8(std::string_view bytes) {
-  const auto at = [bytes](size_t i) { return static_cast<uint8_t>(bytes[i]); };
-  for (size_t i = 0; i < bytes.size();) {
-    const uint8_t first = at(i++);
-    if (first < 0x80) continue;
-    const size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
-    if (first < 0xc2 || first > 0xf4 || bytes.size() - i < more) return false;
-    const uint8_t least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-    const uint8_t most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-    if (at(i) < least || at(i) > most) return false;
-    for (size_t j = 1; j < more; j++) {
-      if ((at(i + j) & 0xc0) != 0x80) return false;
-    }
-    i += more;
+  uint32_t code = 0;
+  for (size_t i = 0, more = 1; i < bytes.size(); i += more, more = 1) {
+    const bool is_ascii = (bytes[i] & 0x80) == 0;
+    if (!is_ascii && (more = FirstUtf8(bytes.substr(i), &code)) == 0) return false;
   }
   return true;
 }

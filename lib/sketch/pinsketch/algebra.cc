@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "lib/cpu/isa.h"
+
 namespace rocksieve::pinsketch {
 namespace {
 
@@ -95,6 +97,14 @@ void TakeGcd(const Field& field, Polynomial* a, Polynomial* b) {
     a->swap(*b);
   }
   if (!a->empty()) MakeMonic(field, a);
+}
+
+FrobeniusFunction ActiveFrobenius() {
+#if defined(__x86_64__)
+  static const bool usable = ActiveIsa() == Isa::kAvx512 && CpuHasVpclmulqdq();
+  if (usable) return FrobeniusByAvx512;
+#endif
+  return nullptr;
 }
 
 }  // namespace rocksieve::pinsketch

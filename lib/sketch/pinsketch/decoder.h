@@ -9,8 +9,6 @@
 
 #include "lib/memory/page_pool.h"
 #include "lib/sketch/pinsketch/algebra.h"
-#include "lib/sketch/pinsketch/cells.h"
-#include "lib/sketch/pinsketch/frobenius_kernel.h"
 #include "lib/sketch/pinsketch/sums.h"
 
 namespace rocksieve::pinsketch {
@@ -21,7 +19,7 @@ namespace rocksieve::pinsketch {
 // it is the sum of the traces of b c(j) x^j; and as Tr(y^2) = Tr(y), that of an even power j = 2^s
 // o is the trace of a constant, the 2^s-th root of b c(j), times x^o. So it is the sum of Tr(C(o)
 // x^o) over the odd powers, and each of these the parity of some bits of x^o: all together the
-// parity of the row of x's odd powers (power_rows.h) under a mask, a few instructions. Half of the
+// parity of the row of x's odd powers (sums.h) under a mask, a few instructions. Half of the
 // ids that are no roots are left after it; after some traces with other b, those that are left are
 // tried.
 

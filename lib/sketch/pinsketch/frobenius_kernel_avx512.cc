@@ -12,7 +12,7 @@
 #include <immintrin.h>
 
 #include "lib/cpu/isa.h"
-#include "lib/sketch/pinsketch/frobenius_kernel.h"
+#include "lib/sketch/pinsketch/algebra.h"
 
 ROCKSIEVE_TARGET_BEGIN("avx2,bmi,bmi2,avx512f,avx512bw,avx512vl,avx512dq,vpclmulqdq")
 namespace rocksieve::pinsketch {

@@ -2,7 +2,7 @@
 // Set reconciliation near the bound: D differences among sets of any size in D k (1.09 .. 1.21)
 // bits one way, where k bits name one cell of a group. The layer 1 (and 2) of the join.
 //
-// DESCRIPTION. The hashes of both sides fall into groups of cells (cells.h), expected to hold 5 to
+// DESCRIPTION. The hashes of both sides fall into groups of cells (positions.h), expected to hold 5 to
 // 20 of the D differing cells each. The sender's message has, per group, the sums of the odd powers
 // of its cells' ids (algebra.h): the first raw_levels of them as they are, higher ones only as
 // parity symbols across all groups (parity.h), for few groups need them; and per 64 groups a check.
@@ -44,7 +44,6 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/memory/page_pool.h"
-#include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/pinsketch/sums.h"

@@ -11,7 +11,6 @@
 
 #include "lib/memory/page_pool.h"
 #include "lib/sketch/pinsketch/algebra.h"
-#include "lib/sketch/pinsketch/cells.h"
 #include "lib/sketch/pinsketch/positions.h"
 
 namespace rocksieve::pinsketch {
@@ -67,7 +66,7 @@ class PowerRows {
   PageVector<Line> rows_;  // lines_ for each id
 };
 
-// Sums of odd powers in fields too large for a row of powers for each id (power_rows.h).
+// Sums of odd powers in fields too large for a row of powers for each id (PowerRows).
 //
 // DESCRIPTION. An id is u + v, u its upper bits and v its lower ones. There is a row for each v
 // alone, and the keys of a group are summed by u: V(n) = sum of v^n. What they add to the group,
