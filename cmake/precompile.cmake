@@ -27,8 +27,9 @@ set(ROCKSIEVE_ROCKSDB_LIBRARIES RocksDB::rocksdb-shared)
 set(ROCKSIEVE_COMMAND_LIBRARIES nlohmann_json::nlohmann_json)
 set(ROCKSIEVE_BENCH_LIBRARIES CLI11::CLI11)
 set(ROCKSIEVE_TEST_LIBRARIES GTest::gtest GTest::gmock)
+set(ROCKSIEVE_GRPC_LIBRARIES gRPC::grpc++)  # which defines _REENTRANT
 
-# rocksieve_precompile(TARGET KIND...): KIND is STD, ABSL, ROCKSDB, COMMAND, BENCH or TEST. The programs of a
+# rocksieve_precompile(TARGET KIND...): KIND is ABSL, ROCKSDB, COMMAND, BENCH, TEST or GRPC. The programs of a
 # folder share what is precompiled, since that takes as long as some of them do. It belongs to an empty
 # program: others would be built for it, and the compiler refuses it (-Winvalid-pch) to sources that
 # lack a definition with which it was made.

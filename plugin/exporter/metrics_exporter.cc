@@ -226,7 +226,7 @@ class MetricsExporter::Outlet {
 class MetricsExporter::HttpOutlet final : public Outlet {
  public:
   // A sentence if the address cannot be had; else empty.
-  std::string Start(const std::string& text, std::shared_ptr<Collector> collector) {
+  std::string Start(const std::string& text, std::shared_ptr<prometheus::Collectable> collector) {
     ListenAddress address;
     const std::string error = ParseAddress(text, &address);
     if (!error.empty()) return error;
@@ -259,7 +259,7 @@ class MetricsExporter::HttpOutlet final : public Outlet {
   }
 
  private:
-  std::shared_ptr<Collector> collector_;          // prometheus-cpp does not own it
+  std::shared_ptr<prometheus::Collectable> collector_;  // prometheus-cpp does not own it
   std::unique_ptr<prometheus::Exposer> exposer_;  // the first to go
 };
 
@@ -268,7 +268,7 @@ class MetricsExporter::FileOutlet final : public Outlet {
  public:
   // Likewise, if the file cannot be written now. If it cannot be later, as on a full disk, it stays
   // as it was, and is tried again.
-  std::string Start(const std::string& path, std::shared_ptr<Collector> collector) {
+  std::string Start(const std::string& path, std::shared_ptr<prometheus::Collectable> collector) {
     target = path;
     collector_ = std::move(collector);
     const std::string error = Write();
@@ -321,7 +321,7 @@ class MetricsExporter::FileOutlet final : public Outlet {
     return std::strerror(error);
   }
 
-  std::shared_ptr<Collector> collector_;
+  std::shared_ptr<prometheus::Collectable> collector_;
   std::mutex mutex_;
   std::condition_variable stop_;
   bool stopped_ = false;  // guarded by mutex_

@@ -113,11 +113,11 @@ Json FileJson(const TreeFile& file, const FileProbes& probes) {
 struct Facts {
   const Tree& tree;
   bool own_probes = false;
-  MissingKeys made;
-  TreeProbes probes;
-  BlockReads reads;
+  MissingKeys made = {};
+  TreeProbes probes = {};
+  BlockReads reads = {};
   Json ranges = Json::array();
-  std::vector<std::string> range_notes;
+  std::vector<std::string> range_notes = {};
   bool filters_are_cached = false;  // in the block cache, all or some
   // Some filters are of an unknown policy, and count as none.
   bool reads_are_upper_bound = false;
