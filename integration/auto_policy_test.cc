@@ -33,7 +33,7 @@ TEST(AutoPolicy, HasItsSpecForAnId) {
   EXPECT_EQ(PolicyFor("rocksieve.auto:010.0:ribbon+bloom:read-ns-5")->GetId(),
             "rocksieve.auto:10:bloom+ribbon:read-ns-5");
   EXPECT_STREQ(PolicyFor("rocksieve.auto:10")->CompatibilityName(),
-               rocksdb::NewBloomFilterPolicy(10)->CompatibilityName());
+               PolicyPtr(rocksdb::NewBloomFilterPolicy(10))->CompatibilityName());
 }
 
 TEST(AutoPolicy, NamesMistakes) {
