@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "support/parallel.h"
 #include "support/progress.h"
 #include "support/table.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::bench {
 

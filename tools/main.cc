@@ -21,7 +21,7 @@
 #include <system_error>
 #include <vector>
 
-#include "support/parallel.h"
+#include "support/work_dir.h"
 #include "tools/command/command.h"
 
 namespace rocksieve::tools {

@@ -16,10 +16,11 @@
 #include "lib/join/rows/source.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
-#include "lib/transport/admission.h"
+#include "lib/join/session/session.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/drive.h"
+#include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {
 

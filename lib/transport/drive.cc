@@ -11,6 +11,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/session/messages.h"
+#include "lib/join/session/session.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/status.h"
 

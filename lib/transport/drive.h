@@ -14,6 +14,7 @@
 
 #include "lib/join/memory_account.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/session.h"
 #include "lib/transport/cancellation.h"
 
 namespace rocksieve::join {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lib/join/session/range_turns.h"
 #include "lib/transport/server.h"
+#include "lib/transport/view_registry.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +19,6 @@
 #include "join.grpc.pb.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/rows/return_if_error.h"
-#include "lib/join/session/shared_ranges.h"
 #include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"

@@ -25,12 +25,13 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "lib/join/operation.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/server_session.h"
-#include "lib/transport/admission.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/listener.h"
+#include "lib/transport/view_registry.h"
 
 namespace rocksieve::join {
 

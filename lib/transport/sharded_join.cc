@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lib/join/session/range_turns.h"
 #include "lib/transport/client.h"
 
 #include <algorithm>

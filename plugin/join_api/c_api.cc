@@ -18,7 +18,7 @@
 #include <rocksieve/join/server.h>
 
 #include "lib/c_api/errors.h"
-#include "lib/join/rows/source.h"
+#include "lib/join/operation.h"
 
 namespace rocksieve::join {
 namespace {

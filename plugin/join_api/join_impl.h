@@ -20,7 +20,6 @@
 #include "lib/join/join_key/join_key_expression.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
-#include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/client.h"
 #include "lib/transport/credentials.h"

@@ -19,6 +19,7 @@
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/reconciliation.h"
+#include "lib/join/session/session.h"
 #include "lib/transport/client.h"
 #include "lib/transport/status.h"
 #include "plugin/join/status.h"

@@ -14,6 +14,7 @@
 
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/session.h"
 
 namespace rocksieve::join {
 

@@ -8,6 +8,7 @@
 
 #include "lib/join/memory_account.h"
 #include "lib/join/session/range_result.h"
+#include "lib/join/session/range_turns.h"
 #include "lib/join/session/shared_ranges.h"
 #include "tests/join/support.h"
 

@@ -22,6 +22,7 @@
 #include "lib/join/memory_account.h"
 #include "lib/transport/admission.h"
 #include "lib/transport/status.h"
+#include "lib/transport/view_registry.h"
 #include "tests/transport/support.h"
 
 namespace rocksieve::join {

@@ -16,6 +16,7 @@
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"
+#include "lib/join/session/session.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"

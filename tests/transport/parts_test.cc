@@ -20,9 +20,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include "lib/transport/admission.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/status.h"
+#include "lib/transport/view_registry.h"
 #include "tests/transport/support.h"
 
 namespace rocksieve::join {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directories for what a command writes, where memory runs out.
-#include "support/parallel.h"
 
 #include <sys/resource.h>
 
@@ -11,6 +10,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "support/work_dir.h"
 
 namespace rocksieve {
 namespace {

@@ -16,6 +16,7 @@
 #include "plugin/database/tree.h"
 #include "support/parallel.h"
 #include "support/text.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/rocksdb_open.h"
-#include "support/parallel.h"
+#include "support/work_dir.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -19,11 +19,14 @@
 
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/memory_account.h"
+#include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/range_result.h"
+#include "lib/join/session/range_turns.h"
 #include "lib/join/session/reconciliation.h"
+#include "lib/join/session/session.h"
 #include "lib/join/session/shared_ranges.h"
 
 namespace rocksieve::join {

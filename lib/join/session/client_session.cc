@@ -8,6 +8,7 @@
 
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/operation.h"
 #include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
 

@@ -21,6 +21,7 @@
 #include "lib/join/session/messages.h"
 #include "lib/join/session/range_reconciler.h"
 #include "lib/join/session/range_result.h"
+#include "lib/join/session/session.h"
 #include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {

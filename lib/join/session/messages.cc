@@ -11,6 +11,7 @@
 #include "lib/hash/key_hash.h"
 #include "lib/hash/key_hash128.h"
 #include "lib/hash/mix.h"
+#include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
 
 namespace rocksieve::join {

@@ -16,6 +16,7 @@
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
+#include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"

@@ -9,6 +9,7 @@
 
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/matching_range.h"
+#include "lib/join/operation.h"
 #include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
 

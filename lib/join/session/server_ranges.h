@@ -20,11 +20,13 @@
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
+#include "lib/join/operation.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
+#include "lib/join/session/range_turns.h"
 #include "lib/join/session/reconciliation.h"
-#include "lib/join/session/shared_ranges.h"
+#include "lib/join/session/session.h"
 
 namespace rocksieve::join {
 

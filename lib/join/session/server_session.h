@@ -14,10 +14,12 @@
 #include <absl/status/statusor.h>
 
 #include "lib/join/existing/existing_filters.h"
+#include "lib/join/operation.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/range_result.h"
 #include "lib/join/session/server_ranges.h"
+#include "lib/join/session/session.h"
 #include "lib/memory/page_pool.h"
 
 namespace rocksieve::join {
