@@ -126,7 +126,8 @@ TEST_P(Inspect, ShowsTheBytes) {
   TemporaryDirectory directory;
   const std::string file = MakeTable(GetParam(), directory / "db");
   const std::string bytes = ReadBytes(file);
-  for (const Json& block : Inspected(file, "--hex")["blocks"]) {
+  const Json inspected = Inspected(file, "--hex");
+  for (const Json& block : inspected["blocks"]) {
     const std::string shown = FromHex(block["bytes_hex"]);
     EXPECT_EQ(shown, bytes.substr(block["offset"], block["bytes"]));
   }
