@@ -13,6 +13,7 @@
 #include "integration/command.h"
 #include "integration/database.h"
 #include "integration/tree.h"
+#include "support/text.h"
 #include "tests/support.h"
 
 namespace rocksieve {
@@ -112,14 +113,7 @@ TEST_P(Explain, ExpectsTheReadsThatRocksDbCounts) {
   // With the same keys: the same filters pass. What remains is a sample of blocks per pass.
   {
     std::ofstream probes(directory / "probes");
-    for (const std::string& key : keys.missing) {
-      for (char byte : key) {
-        char digits[3];
-        std::snprintf(digits, sizeof(digits), "%02x", static_cast<uint8_t>(byte));
-        probes << digits;
-      }
-      probes << "\n";
-    }
+    for (const std::string& key : keys.missing) probes << HexBytes(key) << "\n";
   }
   const Json mine = Explained(path, "--hex --probes=" + (directory / "probes"));
   EXPECT_NEAR(ExpectedReads(mine), counted, 0.02 * counted + 2.0 / kMissing) << mine.dump(1);

@@ -10,6 +10,7 @@
 #include "integration/command.h"
 #include "integration/database.h"
 #include "integration/sst_file.h"
+#include "support/text.h"
 
 namespace rocksieve {
 namespace {
@@ -33,24 +34,6 @@ std::function<PolicyPtr()> Ours(const char* spec) {
 }
 PolicyPtr BuiltinBloom() { return PolicyPtr(rocksdb::NewBloomFilterPolicy(9)); }
 PolicyPtr BuiltinRibbon() { return PolicyPtr(rocksdb::NewRibbonFilterPolicy(9, -1)); }
-
-std::string Hex(const std::string& bytes) {
-  std::string text;
-  for (char byte : bytes) {
-    char digits[3];
-    std::snprintf(digits, sizeof(digits), "%02x", static_cast<uint8_t>(byte));
-    text += digits;
-  }
-  return text;
-}
-
-std::string FromHex(const std::string& text) {
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16));
-  }
-  return bytes;
-}
 
 // A database with one table file of kKeys keys.
 std::string MakeTable(const Case& c, const std::string& path) {
@@ -115,10 +98,10 @@ TEST_P(Inspect, TellsWhatIsInTheFile) {
     const bool compact = first["format_version"] == 2;
     EXPECT_EQ(compact, std::string(GetParam().family) == "rocksieve.ribbon");
     const std::string smallest = first["smallest_hex"];
-    EXPECT_EQ(smallest, Hex(PresentKey(0)).substr(0, smallest.size()));
-    EXPECT_EQ(last, Hex(PresentKey(kKeys - 1)).substr(0, last.size()));
-    EXPECT_GT(smallest.size(), Hex(PresentKey(0)).size() / 2);
-    EXPECT_GT(last.size(), Hex(PresentKey(0)).size() / 2);
+    EXPECT_EQ(smallest, HexBytes(PresentKey(0)).substr(0, smallest.size()));
+    EXPECT_EQ(last, HexBytes(PresentKey(kKeys - 1)).substr(0, last.size()));
+    EXPECT_GT(smallest.size(), HexBytes(PresentKey(0)).size() / 2);
+    EXPECT_GT(last.size(), HexBytes(PresentKey(0)).size() / 2);
   }
 }
 
@@ -128,8 +111,7 @@ TEST_P(Inspect, ShowsTheBytes) {
   const std::string bytes = ReadBytes(file);
   const Json inspected = Inspected(file, "--hex");
   for (const Json& block : inspected["blocks"]) {
-    const std::string shown = FromHex(block["bytes_hex"]);
-    EXPECT_EQ(shown, bytes.substr(block["offset"], block["bytes"]));
+    EXPECT_EQ(block["bytes_hex"], HexBytes(bytes.substr(block["offset"], block["bytes"])));
   }
   const CommandResult text = RunCommand("inspect --hex " + file);
   EXPECT_EQ(text.exit_code, 0);
