@@ -18,6 +18,8 @@
 #include <rocksieve/join/join.h>
 #include <rocksieve/join/server.h>
 
+#include "plugin/database/rocksdb_open.h"
+
 namespace {
 
 using DbPtr = std::unique_ptr<rocksdb::DB>;
@@ -52,7 +54,7 @@ class PlantedListener final : public rocksdb::EventListener {
 DbPtr MakeDatabase(const std::string& path, rocksdb::Options options) {
   options.create_if_missing = true;
   DbPtr db;
-  Must(rocksdb::DB::Open(options, path, Into(&db)));
+  Must(rocksdb::DB::Open(options, path, rocksieve::Into(&db)));
   Must(db->Put(rocksdb::WriteOptions(), "key", "value"));
   return db;
 }
