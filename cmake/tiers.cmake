@@ -43,7 +43,11 @@ endfunction()
 # most of the time of many a test; or each by itself, by its own name, for ./run test --filter.
 option(ROCKSIEVE_EACH_CASE "Each C++ test is a test of ctest" OFF)
 function(rocksieve_cases program name filter)
-  set(properties TIMEOUT 600 COST 5 ${ARGN})
+  set(timeout_s 600)
+  if(ROCKSIEVE_SANITIZE)
+    set(timeout_s 1800)
+  endif()
+  set(properties TIMEOUT ${timeout_s} COST 5 ${ARGN})
   if(ROCKSIEVE_EACH_CASE)
     gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_list
                          TEST_FILTER "${filter}" PROPERTIES ${properties})
