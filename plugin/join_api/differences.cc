@@ -32,9 +32,9 @@ absl::Status DifferencePairs::Add(const Row& row, Side from) {
 
 absl::Status DifferencePairs::Finish() {
   if (!kept_) return absl::OkStatus();
-  DifferencePair pair;
-  pair.key = kept_->key;
-  (kept_->from == Side::kClient ? pair.local : pair.remote) = {kept_->value, kept_->digest};
+  DifferencePair pair{kept_->key, {}, {}};
+  (kept_->from == Side::kClient ? pair.local : pair.remote) =
+      DifferencePair::Side{kept_->value, kept_->digest};
   const absl::Status status = take_(pair);
   kept_.reset();
   return status;
