@@ -61,8 +61,10 @@ class Looking : public Test {
     return result.output;
   }
 
-  std::string SomeTable() const {
-    for (const auto& entry : fs::directory_iterator(Path())) {
+  std::string SomeTable() const { return FirstTableIn(Path()); }
+
+  static std::string FirstTableIn(const std::string& directory) {
+    for (const auto& entry : fs::directory_iterator(directory)) {
       if (entry.path().extension() == ".sst") return entry.path();
     }
     throw std::runtime_error("no table file");
@@ -348,6 +350,38 @@ TEST_F(Looking, CurrentNamesWhatCannotBeRead) {
       ExpectSays(ExplainFails(), "cannot read the list of files of the database in " + Path());
     }
   }
+}
+
+// A process that is killed during its first flush leaves a table, whole or not, which the MANIFEST
+// does not list; its log has the rows. RocksDB opens that, and nothing is to be repaired.
+TEST_F(Looking, KilledDuringTheFirstFlush) {
+  const rocksdb::Options options = DbConfig("rocksieve.bloom:10").Build();
+  Must(Open(options, Path())->Put(rocksdb::WriteOptions(), "in the log", "value"));
+  const std::string table = Path() + "/000099.sst";
+  const std::string other = directory_ / "other";
+  FillAndClose(DbConfig("rocksieve.bloom:10"), other, 100, 1);
+  std::ofstream(table) << "half a table";
+  EXPECT_EQ(Explain()["column_families"][0]["files"], 0);
+  EXPECT_EQ(RunCommand("doctor --db=" + Path()).exit_code, 0);
+  fs::copy_file(FirstTableIn(other), table, fs::copy_options::overwrite_existing);
+  EXPECT_GT(Explain()["write_ahead_log_bytes"], 0);
+  std::string value;
+  Must(Open(options, Path())->Get(rocksdb::ReadOptions(), "in the log", &value));
+}
+
+// The MANIFEST of before the first flush, and no log: RocksDB opens that too, as empty.
+TEST_F(Looking, TheEndOfTheManifestIsLost) {
+  const rocksdb::Options options = DbConfig("rocksieve.bloom:10").Build();
+  Open(options, Path()).reset();
+  const std::string other = directory_ / "other";
+  FillAndClose(DbConfig("rocksieve.bloom:10"), other, 100, 1);
+  const std::string table = Path() + "/000009.sst";
+  std::ofstream(table) << "half a table";
+  Explain();
+  fs::copy_file(FirstTableIn(other), table, fs::copy_options::overwrite_existing);
+  ExpectSays(ExplainFails(), "lists no table file, yet 1 are there, with rows that no log has");
+  Open(options, Path()).reset();
+  EXPECT_FALSE(fs::exists(table));
 }
 
 TEST_F(Looking, PipesInThePlaceOfFiles) {

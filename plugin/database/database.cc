@@ -312,7 +312,10 @@ void Database::MeasureWriteAheadLogs() {
     std::error_code ignored;
     if (entry->path().extension() == ".log") {
       const uint64_t bytes = fs::file_size(entry->path(), ignored);
-      if (!ignored) write_ahead_log_bytes_ += bytes;
+      if (ignored || bytes == 0) continue;
+      write_ahead_log_bytes_ += bytes;
+      oldest_write_ahead_log_ = 
+          std::min(oldest_write_ahead_log_, FileNumber(entry->path().filename()));
     }
   }
 }

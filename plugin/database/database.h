@@ -5,6 +5,7 @@
 // MANIFEST described when it was opened (snapshot_files.h), however busy a living database is.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ class Database {
 
   // Of the logs that may hold data that is in no file yet.
   uint64_t write_ahead_log_bytes() const { return write_ahead_log_bytes_; }
+  // The number of the oldest of them; the greatest there is if there is none.
+  uint64_t oldest_write_ahead_log() const { return oldest_write_ahead_log_; }
 
  private:
   Database() = default;
@@ -77,6 +80,7 @@ class Database {
   std::shared_ptr<SnapshotFiles> files_;  // the database stands on it
   OpenHandles open_;
   uint64_t write_ahead_log_bytes_ = 0;
+  uint64_t oldest_write_ahead_log_ = std::numeric_limits<uint64_t>::max();
 };
 
 }  // namespace rocksieve

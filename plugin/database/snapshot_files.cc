@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -343,6 +344,8 @@ uint64_t CountTableFiles(const std::string& directory, bool with_blobs) {
     return extension == ".sst" || (with_blobs && extension == ".blob");
   }));
 }
+
+uint64_t FileNumber(const std::string& name) { return std::strtoull(name.c_str(), nullptr, 10); }
 
 uint64_t RaiseOpenFilesLimit() {
   rlimit limit{};

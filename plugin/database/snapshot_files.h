@@ -93,6 +93,9 @@ inline constexpr uint64_t kOtherOpenFiles = 100;
 // The table files in a directory, and its blob files if wanted; 0 if it cannot be read.
 uint64_t CountTableFiles(const std::string& directory, bool with_blobs = false);
 
+// 12 of "000012.sst" or "000012.log"; 0 of other names.
+uint64_t FileNumber(const std::string& name);
+
 // Raises the limit as far as it goes without privileges (the hard limit), and returns it.
 uint64_t RaiseOpenFilesLimit();
 

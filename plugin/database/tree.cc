@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -291,6 +292,27 @@ Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table) 
   return status;
 }
 
+namespace {
+
+// Where the MANIFEST lists no table: those whose rows are nowhere else. Before a first flush has
+// ended, a log has them, which is older than the table. The sequence number is that of the MANIFEST,
+// since logs look empty: 0 until it has listed a table, which may be gone since.
+uint64_t CountTablesThatNobodyKnows(const Database& database) {
+  std::vector<std::string> names;
+  if (database.db()->GetLatestSequenceNumber() > 0 ||
+      !ReadOnlyEnv()->GetChildren(database.directory(), &names).ok()) {
+    return 0;
+  }
+  return static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [&](const auto& name) {
+    std::unique_ptr<TableFile> table;
+    return std::filesystem::path(name).extension() == ".sst" &&
+           FileNumber(name) < database.oldest_write_ahead_log() &&
+           TableFile::Open(ReadOnlyEnv(), database.directory() + "/" + name, &table).ok();
+  }));
+}
+
+}  // namespace
+
 Status OpenAndReadTrees(const std::string& directory,
                         const std::vector<std::string>& column_families, Progress* progress,
                         DatabaseTrees* opened) {
@@ -310,19 +332,17 @@ Status OpenAndReadTrees(const std::string& directory,
     }
     if (!again) break;
   }
-  // Tables that are in no tree may be old ones not yet deleted, or new ones not yet finished. If
-  // all are, the end of the MANIFEST is lost, which RocksDB does not notice.
   const bool any_files = std::any_of(trees.begin(), trees.end(),
                                      [](const Tree& tree) { return !tree.levels.empty(); });
-  const uint64_t found = column_families.empty() && !any_files ? CountTableFiles(directory) : 0;
-  if (found > 0) {
-    return Status::InvalidArgument(
-        "the MANIFEST of the database in " + directory + " lists none of the " +
-        std::to_string(found) +
-        " table files there: its end seems to be lost.\nRestore it, or "
-        "repair a copy: ldb repair --db=COPY. Single files: rocksieve inspect FILE.sst");
-  }
-  return Status::OK();
+  if (!column_families.empty() || any_files) return Status::OK();
+  const uint64_t found = CountTablesThatNobodyKnows(*opened->database);
+  if (found == 0) return Status::OK();
+  return Status::InvalidArgument(
+      "the MANIFEST of the database in " + directory + " lists no table file, yet " +
+      std::to_string(found) +
+      " are there, with rows that no log has.\nWhoever opens the database for writing finds it "
+      "empty, and deletes them. Copy it first. If rows should be there, the end of the MANIFEST is "
+      "lost: ldb repair --db=COPY. Single files: rocksieve inspect FILE.sst");
 }
 
 namespace {
