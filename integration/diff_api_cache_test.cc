@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <rocksdb/cache.h>
+#if __has_include(<rocksdb/advanced_cache.h>)  // since 8.1
+#include <rocksdb/advanced_cache.h>
+#endif
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/table.h>
