@@ -125,12 +125,12 @@ rocksdb::Status CheckRules(std::initializer_list<Rule> rules) {
 }
 
 rocksdb::Status CheckAddressSpace() {
-  constexpr rlim_t kLeastBytes = 60 << 20;
+  constexpr rlim_t kLeastBytes = 64 << 20;
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kLeastBytes) {
     return rocksdb::Status::OK();
   }
-  return rocksdb::Status::InvalidArgument("joins need 60 MiB of address space, and the limit is " +
+  return rocksdb::Status::InvalidArgument("joins need 64 MiB of address space, and the limit is " +
                                           std::to_string(limit.rlim_cur >> 10) +
                                           " KiB; raise it (ulimit -v)");
 }

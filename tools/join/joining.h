@@ -60,7 +60,8 @@ struct Rule {
 };
 rocksdb::Status CheckRules(std::initializer_list<Rule> rules);
 
-// gRPC that gets no memory for its threads waits for them without end when it shuts down.
+// gRPC that gets no memory for its threads waits for them without end when it shuts down. RocksDB
+// 9.10 that gets none for a cache crashes.
 rocksdb::Status CheckAddressSpace();
 
 // What goes on while a command joins. Ctrl-C and the like end the joins, whatever they wait for

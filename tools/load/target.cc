@@ -126,9 +126,7 @@ Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* resul
 // What was made of a database that could not be made would be in the way of the next attempt.
 // DestroyDB() takes the lock first, so that nothing of another process goes.
 void Target::Destroy(const std::string& directory, bool with_directory) {
-  for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
-  handles_.clear();
-  db_.reset();
+  open_.Close();
   rocksdb::DestroyDB(directory, rocksdb::Options()).PermitUncheckedError();
   std::error_code error;
   if (!with_directory) fs::create_directory(directory, error);
@@ -146,8 +144,8 @@ Status Target::OpenNew(const TargetOptions& wanted) {
   std::error_code error;
   const bool is_new = !fs::exists(wanted.directory, error);
   const auto announced = is_new ? WorkDir::Announce(wanted.directory) : nullptr;
-  status =
-      rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &handles_, Into(&db_));
+  status = rocksdb::DB::Open(options, wanted.directory, {{"default", options}}, &open_.handles,
+                             Into(&open_.db));
   if (status.ok()) status = FindOrMakeFamily(wanted.column_family, options);
   if (status.ok()) return status;
   Destroy(wanted.directory, is_new);
@@ -197,7 +195,7 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
   }
   options.error_if_exists = false;
   AddListener(policy, &options);
-  status = rocksdb::DB::Open(options, wanted.directory, families, &handles_, Into(&db_));
+  status = rocksdb::DB::Open(options, wanted.directory, families, &open_.handles, Into(&open_.db));
   if (!status.ok()) return CannotOpen(wanted.directory, status);
   if (!is_there) status = SetPolicy(wanted.spec, wanted.partitioned, &of_new_family);
   return status.ok() ? FindOrMakeFamily(wanted.column_family, of_new_family) : status;
@@ -207,20 +205,16 @@ Status Target::FindOrMakeFamily(const std::string& name,
                                 const rocksdb::ColumnFamilyOptions& options) {
   family_ = FamilyNamed(name);
   if (family_ != nullptr) return Status::OK();
-  const Status status = db_->CreateColumnFamily(options, name, &family_);
-  if (status.ok()) handles_.push_back(family_);
+  const Status status = open_.db->CreateColumnFamily(options, name, &family_);
+  if (status.ok()) open_.handles.push_back(family_);
   return status;
 }
 
 rocksdb::ColumnFamilyHandle* Target::FamilyNamed(const std::string& name) const {
-  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+  for (rocksdb::ColumnFamilyHandle* handle : open_.handles) {
     if (handle->GetName() == name) return handle;
   }
   return nullptr;
-}
-
-Target::~Target() {
-  for (rocksdb::ColumnFamilyHandle* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
 }
 
 }  // namespace rocksieve::tools

@@ -8,6 +8,8 @@
 
 #include <rocksdb/db.h>
 
+#include "plugin/database/database.h"
+
 namespace rocksieve::tools {
 
 struct TargetOptions {
@@ -26,13 +28,12 @@ class Target {
  public:
   // InvalidArgument or IOError, with the remedy; what was made of a new database is removed then.
   static rocksdb::Status Open(const TargetOptions& options, std::unique_ptr<Target>* result);
-  ~Target();
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::DB* db() const { return open_.db.get(); }
   rocksdb::ColumnFamilyHandle* family() const { return family_; }
-  const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return handles_; }
+  const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return open_.handles; }
   // Null if there is none of that name.
   rocksdb::ColumnFamilyHandle* FamilyNamed(const std::string& name) const;
 
@@ -44,8 +45,7 @@ class Target {
   rocksdb::Status FindOrMakeFamily(const std::string& name,
                                    const rocksdb::ColumnFamilyOptions& options);
 
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  OpenHandles open_;
   rocksdb::ColumnFamilyHandle* family_ = nullptr;  // one of the handles
 };
 
