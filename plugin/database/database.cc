@@ -314,7 +314,7 @@ void Database::MeasureWriteAheadLogs() {
       const uint64_t bytes = fs::file_size(entry->path(), ignored);
       if (ignored || bytes == 0) continue;
       write_ahead_log_bytes_ += bytes;
-      oldest_write_ahead_log_ = 
+      oldest_write_ahead_log_ =
           std::min(oldest_write_ahead_log_, FileNumber(entry->path().filename()));
     }
   }

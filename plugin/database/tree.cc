@@ -295,7 +295,7 @@ Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table) 
 namespace {
 
 // Where the MANIFEST lists no table: those whose rows are nowhere else. Before a first flush has
-// ended, a log has them, which is older than the table. The sequence number is that of the MANIFEST,
+// ended, a log has them, which is older than the table. The sequence number is the MANIFEST's,
 // since logs look empty: 0 until it has listed a table, which may be gone since.
 uint64_t CountTablesThatNobodyKnows(const Database& database) {
   std::vector<std::string> names;
