@@ -157,10 +157,14 @@ class Files(Filters):
             code, out, err = piped("filter", "query", self.file, data=b"1\n")
             self.assertEqual((2, b""), (code, out), place)
             self.assertRegex(err, r"filter is a damaged filter|filter is not a filter|later version")
-        finished = run(COMMAND, "inspect", self.file)
-        self.assertEqual(1, finished.code, finished)
-        for words in ("Damaged: the filter is damaged.", "its check word is", "rocksieve filter build"):
-            self.assertIn(words, finished.out)
+        for place, what in ((0, "head magic"), (40, "check word"), (-9, "tail magic"), (-1, "trailer")):
+            damaged = bytearray(block)
+            damaged[place] ^= 1
+            self.file.write_bytes(damaged)
+            finished = run(COMMAND, "inspect", self.file)
+            self.assertEqual(1, finished.code, finished)
+            for words in ("Damaged: the filter is damaged.", f"its {what} is", "filter build"):
+                self.assertIn(words, finished.out)
         self.file.write_bytes(block[:-1])
         self.refused("is a damaged filter", "query", self.file)
         for content in (b"", b"\n", b"\0" * 100, os.urandom(5000)):

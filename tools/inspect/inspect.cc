@@ -198,15 +198,17 @@ Json FileJson(const std::string& path, uint64_t bytes, const TableProperties& pr
            properties.prefixes_filtered && !properties.prefix_extractor_name.empty()}};
 }
 
-// Of a file that is no table: whether it is one of `rocksieve filter build`, by its first bytes;
-// then all of them.
+// Of a file that is no table: whether it is one of `rocksieve filter build`, by the marks at its
+// ends, of which one may be damaged; then all of its bytes.
 bool ReadFilterFile(const std::string& path, std::string* bytes) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return false;
   std::ifstream file(path, std::ios::binary);
-  bytes->resize(kHead.size());
-  if (!file.read(bytes->data(), kHead.size()) || *bytes != kHead) return false;
-  bytes->append(std::istreambuf_iterator<char>(file), {});
+  std::string marks(kHeadBytes + kTailFromEnd, '\0');
+  file.read(marks.data(), kHeadBytes).seekg(-std::streamoff{kTailFromEnd}, std::ios::end);
+  file.read(marks.data() + kHeadBytes, kTailFromEnd).seekg(0);
+  if (!file || OpenFilter(marks).state == BlockState::kForeign) return false;
+  bytes->assign(std::istreambuf_iterator<char>(file), {});
   return true;
 }
 
