@@ -38,6 +38,22 @@ BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
   return described;
 }
 
+// Of a file that a listener has announced.
+FileTracker TrackerOf(const FileContext& context) {
+  const auto numbered = [number = context.file_number](RegisteredFile self) {
+    self.number = number;
+    return self;
+  };
+  return {[=](RegisteredFile self, bool complete) {
+            return context.registry->Look(context.column_family, context.job,
+                                          numbered(std::move(self)), complete);
+          },
+          [=](RegisteredFile self) {
+            context.registry->Register(context.column_family, context.job,
+                                       numbered(std::move(self)));
+          }};
+}
+
 }  // namespace
 
 AutoBudget::AutoBudget(const AutoSpec& policy_spec)
@@ -133,26 +149,6 @@ void AutoDecider::Built(uint64_t keys, uint64_t bytes) {
   tracker_.update(SelfWith(0));
   updated_ = true;
 }
-
-namespace {
-
-// Of a file that a listener has announced.
-FileTracker TrackerOf(const FileContext& context) {
-  const auto numbered = [number = context.file_number](RegisteredFile self) {
-    self.number = number;
-    return self;
-  };
-  return {[=](RegisteredFile self, bool complete) {
-            return context.registry->Look(context.column_family, context.job,
-                                          numbered(std::move(self)), complete);
-          },
-          [=](RegisteredFile self) {
-            context.registry->Register(context.column_family, context.job,
-                                       numbered(std::move(self)));
-          }};
-}
-
-}  // namespace
 
 AutoBuilders::AutoBuilders(const AutoSpec& spec)
     : budget_(spec),

@@ -106,6 +106,48 @@ Status ReadTree(const Database& database, size_t number, Progress* progress, Tre
   return missing ? Status::TryAgain("a file was deleted while it was looked at") : status;
 }
 
+// Where the MANIFEST lists no table: those whose rows are nowhere else. Before a first flush has
+// ended, a log has them, which is older than the table. The sequence number is the MANIFEST's,
+// since logs look empty: 0 until it has listed a table, which may be gone since.
+uint64_t CountTablesThatNobodyKnows(const Database& database) {
+  std::vector<std::string> names;
+  if (database.db()->GetLatestSequenceNumber() > 0 ||
+      !ReadOnlyEnv()->GetChildren(database.directory(), &names).ok()) {
+    return 0;
+  }
+  return static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [&](const auto& name) {
+    std::unique_ptr<TableFile> table;
+    return std::filesystem::path(name).extension() == ".sst" &&
+           FileNumber(name) < database.oldest_write_ahead_log() &&
+           TableFile::Open(ReadOnlyEnv(), database.directory() + "/" + name, &table).ok();
+  }));
+}
+
+// What suits a cache of filters and indexes: data makes room for them, and the indexes of their
+// partitions for what is asked for more often.
+constexpr double kBestPoolRatio = 1;
+
+// Three digits, so that little of a tight cache is lost.
+uint64_t RoundedDown(double bytes) {
+  uint64_t step = 1;
+  while (bytes >= 1000 * static_cast<double>(step)) step *= 10;
+  return static_cast<uint64_t>(bytes) / step * step;
+}
+
+std::string SettingsFor(const BlockCache& cache, const std::vector<CachedTree>& trees) {
+  std::string settings = ", with listeners={rocksieve.listener}";
+  if (cache.high_pri_pool_ratio < kBestPoolRatio) {
+    settings += ", a block cache with high_pri_pool_ratio=1 instead of " +
+                Fixed(cache.high_pri_pool_ratio, 2);
+  }
+  if (std::any_of(trees.begin(), trees.end(), [](const CachedTree& tree) {
+        return tree.layout.indexes_partitioned && tree.layout.top_levels_pinned;
+      })) {
+    settings += ", pin_top_level_index_and_filter=false";
+  }
+  return settings;
+}
+
 }  // namespace
 
 FileFilter::FileFilter(const TableFile& file) : properties_(file.properties()) {
@@ -292,27 +334,6 @@ Status OpenTable(const TreeFile& file, std::shared_ptr<const TableFile>* table) 
   return status;
 }
 
-namespace {
-
-// Where the MANIFEST lists no table: those whose rows are nowhere else. Before a first flush has
-// ended, a log has them, which is older than the table. The sequence number is the MANIFEST's,
-// since logs look empty: 0 until it has listed a table, which may be gone since.
-uint64_t CountTablesThatNobodyKnows(const Database& database) {
-  std::vector<std::string> names;
-  if (database.db()->GetLatestSequenceNumber() > 0 ||
-      !ReadOnlyEnv()->GetChildren(database.directory(), &names).ok()) {
-    return 0;
-  }
-  return static_cast<uint64_t>(std::count_if(names.begin(), names.end(), [&](const auto& name) {
-    std::unique_ptr<TableFile> table;
-    return std::filesystem::path(name).extension() == ".sst" &&
-           FileNumber(name) < database.oldest_write_ahead_log() &&
-           TableFile::Open(ReadOnlyEnv(), database.directory() + "/" + name, &table).ok();
-  }));
-}
-
-}  // namespace
-
 Status OpenAndReadTrees(const std::string& directory,
                         const std::vector<std::string>& column_families, Progress* progress,
                         DatabaseTrees* opened) {
@@ -344,35 +365,6 @@ Status OpenAndReadTrees(const std::string& directory,
       "empty, and deletes them. Copy it first. If rows should be there, the end of the MANIFEST is "
       "lost: ldb repair --db=COPY. Single files: rocksieve inspect FILE.sst");
 }
-
-namespace {
-
-// What suits a cache of filters and indexes: data makes room for them, and the indexes of their
-// partitions for what is asked for more often.
-constexpr double kBestPoolRatio = 1;
-
-// Three digits, so that little of a tight cache is lost.
-uint64_t RoundedDown(double bytes) {
-  uint64_t step = 1;
-  while (bytes >= 1000 * static_cast<double>(step)) step *= 10;
-  return static_cast<uint64_t>(bytes) / step * step;
-}
-
-std::string SettingsFor(const BlockCache& cache, const std::vector<CachedTree>& trees) {
-  std::string settings = ", with listeners={rocksieve.listener}";
-  if (cache.high_pri_pool_ratio < kBestPoolRatio) {
-    settings += ", a block cache with high_pri_pool_ratio=1 instead of " +
-                Fixed(cache.high_pri_pool_ratio, 2);
-  }
-  if (std::any_of(trees.begin(), trees.end(), [](const CachedTree& tree) {
-        return tree.layout.indexes_partitioned && tree.layout.top_levels_pinned;
-      })) {
-    settings += ", pin_top_level_index_and_filter=false";
-  }
-  return settings;
-}
-
-}  // namespace
 
 bool CachesFilters(const OptionsFile& options, const std::string& column_family) {
   return options.TableValue(column_family, "cache_index_and_filter_blocks") == "true";

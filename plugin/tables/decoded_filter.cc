@@ -107,6 +107,29 @@ double RibbonSlots(double keys) {
   return kBuiltinRibbonBlockSlots * std::ceil(slots / kBuiltinRibbonBlockSlots);
 }
 
+constexpr uint64_t kRibbonSegmentBytes = 16;  // a column of a block
+constexpr int kMaxRibbonColumns = 32;
+constexpr std::string_view kAlwaysTrueBlock("\0\0\0\0\0\0", 6);
+
+// By BlockKind: what blocks without a family of their own are called, and their rate.
+constexpr struct {
+  const char* name;
+  double rate;
+} kKinds[] = {{nullptr, 0},
+              {nullptr, 0},
+              {"empty", 0},
+              {"RocksDB, matches all", 1},
+              {"unknown", std::numeric_limits<double>::quiet_NaN()},
+              {"damaged", 1},
+              {"rocksieve, later version", 1},
+              {"none", 1}};
+
+std::string NameOfFamily(Family family) {
+  const FamilyEntry* const ours = FindFamily(family);
+  return ours == nullptr ? std::string(BuiltinFamilyName(family))
+                         : "rocksieve." + std::string(ours->name);
+}
+
 }  // namespace
 
 std::string_view BuiltinFamilyName(Family family) {
@@ -198,33 +221,6 @@ double LegacyBloomRate(double keys, double bytes, int probes) {
 double BuiltinBloomLineRate(double bits_per_key, double keys_in_line) {
   return LineRate(ProbesFor(bits_per_key), keys_in_line);
 }
-
-namespace {
-
-constexpr uint64_t kRibbonSegmentBytes = 16;  // a column of a block
-constexpr int kMaxRibbonColumns = 32;
-constexpr std::string_view kAlwaysTrueBlock("\0\0\0\0\0\0", 6);
-
-// By BlockKind: what blocks without a family of their own are called, and their rate.
-constexpr struct {
-  const char* name;
-  double rate;
-} kKinds[] = {{nullptr, 0},
-              {nullptr, 0},
-              {"empty", 0},
-              {"RocksDB, matches all", 1},
-              {"unknown", std::numeric_limits<double>::quiet_NaN()},
-              {"damaged", 1},
-              {"rocksieve, later version", 1},
-              {"none", 1}};
-
-std::string NameOfFamily(Family family) {
-  const FamilyEntry* const ours = FindFamily(family);
-  return ours == nullptr ? std::string(BuiltinFamilyName(family))
-                         : "rocksieve." + std::string(ours->name);
-}
-
-}  // namespace
 
 // As GetBuiltinFilterBitsReader() in table/block_based/filter_policy.cc, RocksDB 7.8.
 void DecodedFilter::DecodeBuiltin() {
