@@ -270,6 +270,19 @@ inline LookupCost LookUp(rocksdb::DB* db, const std::vector<std::string>& keys) 
   return CostSince(found);
 }
 
+// Of keys that are missing, with an exact count of reads: opening files, and partitions that are
+// loaded, would count too.
+inline LookupCost LookUpMissing(DbConfig config, const std::string& path,
+                                const std::vector<std::string>& missing) {
+  config.table.no_block_cache = !config.table.partition_filters;
+  const DbPtr db = OpenReadOnly(config.Build(), path);
+  const size_t first = config.table.partition_filters ? missing.size() : 1000;
+  LookUp(db.get(), {missing.begin(), missing.begin() + static_cast<ptrdiff_t>(first)});
+  const LookupCost cost = LookUp(db.get(), missing);
+  EXPECT_EQ(cost.found, 0u);
+  return cost;
+}
+
 // The database holds what the oracle holds and nothing else: asked key by key, which uses the
 // filters, and by a scan, which does not.
 inline void ExpectHolds(rocksdb::DB* db, const Oracle& oracle,

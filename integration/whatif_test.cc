@@ -117,17 +117,9 @@ struct Truth {
   double filter_bytes = 0, reads = 0;
 };
 
-Truth MeasureTree(const DbConfig& from, const KeySet& keys, const std::string& path) {
-  DbConfig config = from;
-  config.table.no_block_cache = !config.table.partition_filters;
+Truth MeasureTree(const DbConfig& config, const KeySet& keys, const std::string& path) {
+  const LookupCost cost = LookUpMissing(config, path, keys.missing);
   const DbPtr db = OpenReadOnly(config.Build(), path);
-  // Opens files and loads partitions, which count as reads too.
-  LookUp(db.get(),
-         config.table.partition_filters
-             ? keys.missing
-             : std::vector<std::string>(keys.missing.begin(), keys.missing.begin() + 1000));
-  const LookupCost cost = LookUp(db.get(), keys.missing);
-  EXPECT_EQ(cost.found, 0u);
   return {static_cast<double>(TotalProperties(db.get()).filter_size),
           static_cast<double>(cost.data_block_reads) / static_cast<double>(keys.missing.size())};
 }

@@ -17,19 +17,22 @@ constexpr double kLeastTarget = 0.6, kMostTarget = 1.25, kLeastFile = 0.5;
 constexpr double kMostBitsOfBytes = 16;
 // A file that has more than this share of the entries in its range is its last run there.
 constexpr double kLastRunShare = 0.5;
-// By so much a tree is taken to grow until the files that are there now are rewritten, at least: as
-// they usually are, and where they are seldom.
-constexpr double kUsualGrowth = 0.03, kLeastGrowth = 0.25;
-// The price aims at the budget; what is given out ends at this multiple of it all the same. At the
-// budget itself most files would have what their inputs had, whatever the price says: twice the
-// reads.
-constexpr double kFilled = 1.03;
+// All is to be within the budget once this share of the last run is rewritten.
+constexpr double kRewritten = 0.2;
+// While the last run is rewritten once, the tree grows by this share of what is above it, which is
+// within these shares of the last run. Where files are rewritten seldom, it grows more.
+constexpr double kGrowthByUpper = 0.7, kLeastUpper = 0.05, kMostUpper = 0.5, kLeastGrowth = 0.25;
+// What memory costs on the average of a file's life is what it costs at this share of it.
+constexpr double kMeanAge = 0.7;
+// The price aims at the budget; what is given out ends at this multiple of it all the same, or at
+// the second for files with less than kSmallShare of the entries in their range, which take little
+// and save as much as any. At the budget itself most files would have what their inputs had.
+constexpr double kFilled = 1.03, kFilledBySmall = 1.05, kSmallShare = 0.25;
 // Of the bits that a job frees it may have this share, though all is given out.
 constexpr double kOfFreed = 0.9;
-// A file with less than this share of the entries in its range takes little, and saves as much as
-// any: it gets its least bits though all is given out, if they are no more than half of what is
-// left up to the first multiple of the budget; or if files from before had more than the second.
-constexpr double kSmallShare = 0.25, kMostOver = 1.06, kInherited = 1.1;
+// A small file gets its least bits though all is given out, if they are no more than half of what
+// is left up to the first multiple of the budget; or if files from before had more than the second.
+constexpr double kMostOver = 1.07, kInherited = 1.1;
 
 // What the solver knows of a file.
 struct Demand {
@@ -150,9 +153,10 @@ std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& file
   return choices;
 }
 
-// In the time in which the share `rewritten` of the tree is rewritten it grows by the share
-// `growth`. At the end of that time all is to be within the budget: the files that are not
-// rewritten as they are, all others with the bits that the price gives them.
+// In the time in which kRewritten of the last run is rewritten, other files are more often, by their
+// share of the entries in their range. Then all is to be within the budget: what is not rewritten
+// as it is, all else with the bits that the price gives it. The price rises as the tree grows, so a
+// file pays more that will be there for longer.
 double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size_t next,
                                     const Outlook& outlook) const {
   std::vector<Demand> demands = DemandsOf(*this, files, outlook.lookups);
@@ -172,18 +176,27 @@ double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size
   // Data that is written in the order of keys overlaps nothing, and nothing will rewrite it.
   const bool appends = outlook.is_flush && own.run_share > kLastRunShare;
   const bool stays = outlook.rewrites_seldom || appends;
-  const double rewritten = stays ? 0 : 1 / (1 + options_.feedback);
-  const double growth =
-      stays && keys > 0 ? std::max(kLeastGrowth, 2 * last_run_keys / keys - 1) : kUsualGrowth;
+  const double upper = (keys - last_run_keys) / std::max(last_run_keys, 1.0);
+  const double growth = stays ? std::max(kLeastGrowth, 2 * last_run_keys / std::max(keys, 1.0) - 1)
+                              : kGrowthByUpper * std::clamp(upper, kLeastUpper, kMostUpper);
+  const double mean_bits = std::min(kMostBitsOfBytes, budget / std::max(keys, 1.0));
+  double kept = 0;
   for (size_t i = 0; i < files.size(); i++) {
-    demands[i].keys *= growth + (i == next || files[i].filter_bits < 0 ? 1 : rewritten);
+    Demand& demand = demands[i];
+    double rewritten = stays ? 0 : std::min(1.0, kRewritten / demand.run_share);
+    if (i == next || files[i].filter_bits < 0) rewritten = 1;
+    kept += (1 - rewritten) * std::max(0.0, files[i].filter_bits);
+    demand.keys *= rewritten + (stays ? growth : kRewritten * growth);
+    // A bit per key less doubles the price.
+    if (!stays) demand.price_factor *= std::exp2(kMeanAge * growth * demand.run_share * mean_bits);
   }
-  const double theta = SolveTheta(demands, budget - (1 - rewritten) * taken);
-  double bits = std::min(ideal * kMostTarget, BitsOf(own, theta));
+  double bits = std::min(ideal, BitsOf(demands[next], SolveTheta(demands, budget - kept)));
   if (!stays) bits = std::max(bits, kLeastFile * ideal);
-  const double most = std::max({0.0, kFilled * budget - taken, kOfFreed * outlook.freed_bits});
+  const bool is_small = own.run_share < kSmallShare;
+  const double filled = (is_small ? kFilledBySmall : kFilled) * budget;
+  const double most = std::max({0.0, filled - taken, kOfFreed * outlook.freed_bits});
   bits = std::min(bits, most / std::max(undecided_keys, 1.0));
-  if (own.run_share >= kSmallShare) return bits;
+  if (!is_small) return bits;
   double least = kLeastFile * ideal;
   if (taken + outlook.freed_bits < kInherited * budget) {
     least = std::clamp((kMostOver * budget - taken) / (2 * std::max(own.keys, 1.0)), 0.0, least);
