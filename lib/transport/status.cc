@@ -24,6 +24,34 @@ absl::Status OutOfMemory() {
       "join fewer keys at once");
 }
 
+constexpr char kCutShort[] = "...";
+constexpr char kADirectory[] = "a directory";
+constexpr size_t kShortestKnown = 3;  // "." and "db" are in too many words
+
+bool IsPrintable(uint32_t code) {
+  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;  // C0, DEL, C1
+  if (code == 0x2028 || code == 0x2029) return false;              // line, paragraph
+  if (code == 0x200e || code == 0x200f || code == 0x061c) return false;
+  return !(code >= 0x202a && code <= 0x202e) && !(code >= 0x2066 && code <= 0x2069);
+}
+
+bool MayPrecedePath(std::string_view before) {
+  if (before.empty()) return true;
+  const char last = before.back();
+  if (std::string_view(" \t\n'\"`:=,;<>[{|").find(last) != std::string_view::npos) return true;
+  // "(/var/db" is a path; "value.json(/id)" is not.
+  return last == '(' && (before.size() == 1 ||
+                         !std::isalnum(static_cast<unsigned char>(before[before.size() - 2])));
+}
+
+// 0 if there is none.
+size_t PathBytes(std::string_view text) {
+  const bool begins =
+      text.substr(0, 1) == "/" || text.substr(0, 2) == "./" || text.substr(0, 3) == "../";
+  if (!begins) return 0;
+  return std::min(text.find_first_of(" \t\n'\"`:,;<>()[]{}|"), text.size());
+}
+
 }  // namespace
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -65,38 +93,6 @@ absl::Status Guarded(absl::FunctionRef<absl::Status()> work) {
     return absl::InternalError("an unexpected error, of a kind that says nothing about itself");
   }
 }
-
-namespace {
-
-constexpr char kCutShort[] = "...";
-constexpr char kADirectory[] = "a directory";
-constexpr size_t kShortestKnown = 3;  // "." and "db" are in too many words
-
-bool IsPrintable(uint32_t code) {
-  if (code < 0x20 || (code >= 0x7f && code < 0xa0)) return false;  // C0, DEL, C1
-  if (code == 0x2028 || code == 0x2029) return false;              // line, paragraph
-  if (code == 0x200e || code == 0x200f || code == 0x061c) return false;
-  return !(code >= 0x202a && code <= 0x202e) && !(code >= 0x2066 && code <= 0x2069);
-}
-
-bool MayPrecedePath(std::string_view before) {
-  if (before.empty()) return true;
-  const char last = before.back();
-  if (std::string_view(" \t\n'\"`:=,;<>[{|").find(last) != std::string_view::npos) return true;
-  // "(/var/db" is a path; "value.json(/id)" is not.
-  return last == '(' && (before.size() == 1 ||
-                         !std::isalnum(static_cast<unsigned char>(before[before.size() - 2])));
-}
-
-// 0 if there is none.
-size_t PathBytes(std::string_view text) {
-  const bool begins =
-      text.substr(0, 1) == "/" || text.substr(0, 2) == "./" || text.substr(0, 3) == "../";
-  if (!begins) return 0;
-  return std::min(text.find_first_of(" \t\n'\"`:,;<>()[]{}|"), text.size());
-}
-
-}  // namespace
 
 std::string Printable(std::string_view text, size_t most_bytes) {
   std::string printable;

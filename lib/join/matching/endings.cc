@@ -50,6 +50,17 @@ class HashIndex {
   const uint64_t mask_;
 };
 
+constexpr int kLeastBitsOfAnId = 32, kMostBitsOfAnId = 64;
+// In a message, while it is put together, of 64 + 16 + 4 bits at most.
+constexpr uint64_t kMostBytesOfASymbol = 2 * 11;
+
+// Of a message of WriteCells; 0 if it does not have them.
+uint64_t SymbolsIn(std::string_view cells) {
+  ByteReader in(cells);
+  in.Varint();
+  return in.Varint(cells.size());
+}
+
 }  // namespace
 
 //   the candidates, as in matching_range.h
@@ -144,21 +155,6 @@ absl::Status ListStep::Receive(Part part, std::string_view body) {
   range_->candidates.Keep(keep);
   return absl::OkStatus();
 }
-
-namespace {
-
-constexpr int kLeastBitsOfAnId = 32, kMostBitsOfAnId = 64;
-// In a message, while it is put together, of 64 + 16 + 4 bits at most.
-constexpr uint64_t kMostBytesOfASymbol = 2 * 11;
-
-// Of a message of WriteCells; 0 if it does not have them.
-uint64_t SymbolsIn(std::string_view cells) {
-  ByteReader in(cells);
-  in.Varint();
-  return in.Varint(cells.size());
-}
-
-}  // namespace
 
 SymbolsStep::SymbolsStep(MatchingRange* range, std::optional<SketchOutcome> sketch)
     : range_(range),
