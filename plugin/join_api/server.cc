@@ -120,7 +120,12 @@ absl::Status CheckKeeping(const KeepingStates& keeping, const std::string& on) {
   return absl::InvalidArgumentError("what has changed since a state is whole rows");
 }
 
-absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served) {
+absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOptions& options) {
+  if (options.memory_bytes < kLeastServeMemoryBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a session needs more than the ", options.memory_bytes, " bytes of memory that all of "
+        "them together may take: at least ", kLeastServeMemoryBytes, " (serve --memory=4)"));
+  }
   if (served.db != nullptr && !served.states_directory.empty()) {
     return absl::InvalidArgumentError(
         "states are kept of a database that is served by its directory, not of one that is open");
@@ -202,7 +207,7 @@ ServerCounters JoinService::counters() const { return impl_->service->counters()
 
 rocksdb::Status JoinService::Create(const ServedDatabase& served, const ServeOptions& options,
                                     std::unique_ptr<JoinService>* service) {
-  absl::StatusOr<OpenView> views = ViewsOf(served);
+  absl::StatusOr<OpenView> views = ViewsOf(served, options);
   if (!views.ok()) return ToRocksDb(views.status());
   auto impl = std::make_unique<Impl>(
       MakeGrpcJoinService(*std::move(views), ServiceOptionsOf(served, options)));
@@ -230,7 +235,7 @@ void JoinServer::Shutdown(std::chrono::milliseconds grace) { impl_->server->Shut
 rocksdb::Status JoinServer::Start(const ServedDatabase& served, const std::string& address,
                                   const Credentials& credentials, const ServeOptions& options,
                                   std::unique_ptr<JoinServer>* server) {
-  absl::StatusOr<OpenView> views = ViewsOf(served);
+  absl::StatusOr<OpenView> views = ViewsOf(served, options);
   if (!views.ok()) return ToRocksDb(views.status());
   ServerOptions server_options;
   server_options.address = address;

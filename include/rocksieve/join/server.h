@@ -59,11 +59,14 @@ struct SessionSummary {
   uint64_t rows_sent = 0;                   // those of repeated ranges as often as they were sent
 };
 
+// Of all sessions together: less serves not one.
+constexpr size_t kLeastServeMemoryBytes = size_t{4} << 20;
+
 struct ServeOptions {
   size_t most_sessions = 8;           // at once; more are told to come again
   size_t most_sessions_per_peer = 4;  // by certificate, else by address
   // For all sessions together, whatever peers send; each has its share. Where many sessions have
-  // too little of it, fewer are served at once.
+  // too little of it, fewer are served at once. At least kLeastServeMemoryBytes.
   size_t memory_bytes = size_t{1} << 30;
   // That compute for all sessions together, beside one of each that reads and talks; 1: just that
   // one. 0: as many as there are processors.
