@@ -266,7 +266,7 @@ class Hostile(Metrics):
                     given_up.append(said)
 
         clients = [threading.Thread(target=begin_requests, args=(said,), daemon=True)
-                   for said in (b"", HEAD) for _ in range(60)]
+                   for said in (b"", HEAD) for _ in range(80)]
         for client in clients:
             client.start()
         wait_for(lambda: len(given_up) > len(clients), 60, "all to come again")

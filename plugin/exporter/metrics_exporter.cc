@@ -193,11 +193,11 @@ std::string WhyTaken(const ListenAddress& address) {
 }
 
 // A client that says nothing, or no whole request, holds a worker until it is given up, and scrapes
-// wait in line meanwhile: behind 100 such clients who come again at once for 6 seconds, and
+// wait in line meanwhile: behind 100 such clients who come again at once for 3 seconds, and
 // Prometheus waits for 10. Workers cost 20 KB each, and once they have compressed a page, 200 KB.
 constexpr int kWorkers = 32;
 constexpr int kThreads = kWorkers + 1;  // and one that takes connections
-constexpr char kSilenceMillis[] = "2000";
+constexpr char kSilenceMillis[] = "1000";
 
 // civetweb reads all of a body that is announced before it hangs up, as long as a byte of it comes
 // now and then: a client could hold a worker for ever. Nobody scrapes with a body. 0: go on.
