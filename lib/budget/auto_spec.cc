@@ -30,35 +30,6 @@ constexpr SizeUnit kSizeUnits[] = {{"TB", 1'000'000'000'000},
 
 constexpr double kMostByteSize = 1e15;  // a double still knows each byte
 
-}  // namespace
-
-bool ParseByteSize(std::string_view text, uint64_t* bytes) {
-  const size_t digits = text.find_first_not_of("0123456789.");
-  if (digits == std::string_view::npos) return false;
-  double number = 0;
-  if (!ParseDecimal(text.substr(0, digits), &number)) return false;
-  for (const SizeUnit& unit : kSizeUnits) {
-    if (unit.name != text.substr(digits)) continue;
-    const double size = number * static_cast<double>(unit.bytes);
-    if (!(size <= kMostByteSize)) return false;
-    *bytes = static_cast<uint64_t>(size);
-    return true;
-  }
-  return false;
-}
-
-std::string ByteSizeText(uint64_t bytes) {
-  std::string shortest;
-  for (const SizeUnit& unit : kSizeUnits) {
-    if (bytes % unit.bytes != 0) continue;
-    const std::string text = std::to_string(bytes / unit.bytes) + std::string(unit.name);
-    if (shortest.empty() || text.size() < shortest.size()) shortest = text;
-  }
-  return shortest;
-}
-
-namespace {
-
 constexpr std::string_view kPrefix = "rocksieve.auto";
 constexpr std::string_view kEvenOption = "even";
 constexpr std::string_view kExamples =
@@ -192,6 +163,31 @@ std::string ParseOption(std::string_view text, AutoSpec* spec) {
 }
 
 }  // namespace
+
+bool ParseByteSize(std::string_view text, uint64_t* bytes) {
+  const size_t digits = text.find_first_not_of("0123456789.");
+  if (digits == std::string_view::npos) return false;
+  double number = 0;
+  if (!ParseDecimal(text.substr(0, digits), &number)) return false;
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (unit.name != text.substr(digits)) continue;
+    const double size = number * static_cast<double>(unit.bytes);
+    if (!(size <= kMostByteSize)) return false;
+    *bytes = static_cast<uint64_t>(size);
+    return true;
+  }
+  return false;
+}
+
+std::string ByteSizeText(uint64_t bytes) {
+  std::string shortest;
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (bytes % unit.bytes != 0) continue;
+    const std::string text = std::to_string(bytes / unit.bytes) + std::string(unit.name);
+    if (shortest.empty() || text.size() < shortest.size()) shortest = text;
+  }
+  return shortest;
+}
 
 AutoSpec::AutoSpec() : families(EveryFamily()) {}
 
