@@ -111,7 +111,9 @@ CachedTree CachedTreeOf(const PlannedTree& tree) {
     unfiltered.file.budgeted =
         file.filter_keys != 0 && !(tree.options.skip_bottommost && file.bottommost());
     unfiltered.data_block_bytes *= tree.blocks_per_search;
-    unfiltered.lookup_weight = file.meets;
+    // Else without what is left to chance in a sample, as doctor has it.
+    const bool is_known = tree.lookups_are_given || !tree.tree->family.comparator_known;
+    if (is_known) unfiltered.lookup_weight = file.meets;
     unfiltered.passed_anyway = file.prefix_present;
   }
   return cached;

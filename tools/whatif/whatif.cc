@@ -197,7 +197,8 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
 Status PlaceLookups(const Tree& tree, std::vector<std::string> keys, Progress* progress,
                     PlannedTree* planned, std::vector<std::string>* warnings) {
   constexpr uint64_t kMissingKeys = 20000;
-  if (keys.empty()) {
+  planned->lookups_are_given = !keys.empty();
+  if (!planned->lookups_are_given) {
     MissingKeys made;
     const Status status = MakeMissingKeys(tree, kMissingKeys, progress, &made);
     if (!status.ok()) return status;

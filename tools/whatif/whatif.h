@@ -105,6 +105,7 @@ struct PlannedTree {
   std::vector<PlannedFile> files;  // by level
   bool has_filters = false;        // at least one file
   bool answers_ranges = false;     // so says the policy that new files get
+  bool lookups_are_given = false;  // by the user; else they are made like the data
   // Data blocks that a lookup reads in a file that it searches; mostly 1.
   double blocks_per_search = 1;
 
