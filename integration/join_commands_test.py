@@ -60,7 +60,7 @@ class JoinCommandsTest(JoinSandbox):
                                 f"--remote={here},ipv4:{here}", "--insecure", "--op=difference"),
                             "serve the same database")
         self.assert_refused(run(ROCKSIEVE, "serve", f"--db={self.class_directory / 'left'}",
-                                "--listen=127.0.0.1:0", "--insecure", "--memory=3"), "--memory=4")
+                                "--listen=127.0.0.1:0", "--insecure", "--memory=1"), "--memory=2")
 
     def test_rows_with_a_null_key_are_counted(self):
         counted = self.join([self.serve().port], "count", "--left-on=key.bytes(-1,50)")

@@ -101,7 +101,7 @@ class JoinDataTest(JoinSandbox):
         for name, of_side in sides.items():
             self.load_class_database(name, sorted(of_side))
         wanted = sorted(sides["few"] & sides["others"])
-        for memory in 3, 4:
+        for memory in 2, 3, 4:
             server = self.serve("others", f"--memory={memory}", "--sessions=1")
             for strategy in "symbols", "sketch", "cuckoo", "ping-pong":
                 for threads in 1, 4:

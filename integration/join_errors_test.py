@@ -43,7 +43,7 @@ class JoinErrorsTest(JoinSandbox):
         missing = {**os.environ, "TMPDIR": str(self.directory / "no such directory")}
         for process, words in (({"env": missing}, ["temporary"]),
                                ({"preexec_fn": no_large_files}, ["temporary file", "more space"])):
-            server = self.serve("documents", "--memory=4", **process)
+            server = self.serve("documents", "--memory=2", **process)
             self.assert_theirs(self.join([server.port], "count", "--right-on=value.json(/id)"),
                                server, *words)
 

@@ -124,7 +124,7 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOption
   if (options.memory_bytes < kLeastServeMemoryBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a session needs more than the ", options.memory_bytes, " bytes of memory that all of "
-        "them together may take: at least ", kLeastServeMemoryBytes, " (serve --memory=4)"));
+        "them together may take: at least ", kLeastServeMemoryBytes, " (serve --memory=2)"));
   }
   if (served.db != nullptr && !served.states_directory.empty()) {
     return absl::InvalidArgumentError(

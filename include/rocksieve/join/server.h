@@ -60,7 +60,7 @@ struct SessionSummary {
 };
 
 // Of all sessions together: less serves not one.
-constexpr size_t kLeastServeMemoryBytes = size_t{4} << 20;
+constexpr size_t kLeastServeMemoryBytes = size_t{2} << 20;
 
 struct ServeOptions {
   size_t most_sessions = 8;           // at once; more are told to come again
