@@ -153,7 +153,7 @@ std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& file
   return choices;
 }
 
-// In the time in which kRewritten of the last run is rewritten, other files are more often, by their
+// While kRewritten of the last run is rewritten, other files are rewritten more often, by their
 // share of the entries in their range. Then all is to be within the budget: what is not rewritten
 // as it is, all else with the bits that the price gives it. The price rises as the tree grows, so a
 // file pays more that will be there for longer.
