@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/program.h"
@@ -15,8 +14,6 @@ namespace rocksieve::experiments {
 struct Settings {
   bool quick = false;     // smaller inputs, fewer repeats
   std::string directory;  // exists; for files that an experiment leaves or needs in between
-  // A directory in which Node finds the npm packages of the published run; empty: do not run them.
-  std::string npm_directory;
 };
 
 struct Run : bench::Report {
@@ -31,7 +28,6 @@ struct Run : bench::Report {
 };
 
 // The experiments; main.cc lists them.
-void MeasureHyphenation(Run* run);
 void MeasureQuality(Run* run);
 void MeasureOptimum(Run* run);
 void MeasureGrowth(Run* run);
@@ -44,7 +40,5 @@ void MeasureSetOperations(Run* run);
 std::vector<std::string> InsaneWords();
 // Without duplicates, in an order that is random but always the same.
 std::vector<std::string> ShuffledDistinctWords();
-// Letters of ASCII only; all other bytes stay.
-std::string LowerCase(std::string_view text);
 
 }  // namespace rocksieve::experiments

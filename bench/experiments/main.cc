@@ -24,8 +24,6 @@ struct Experiment {
 
 // In the order in which they run.
 const Experiment kExperiments[] = {
-    {"hyphenation", "exceptions of hyphenation patterns in a filter (Knuth and Liang)",
-     MeasureHyphenation},
     {"quality", "are the probes of filters uniform and independent? A bad hash must not be",
      MeasureQuality},
     {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
@@ -38,8 +36,7 @@ const Experiment kExperiments[] = {
 #endif
 };
 
-}  // namespace
-
+// Letters of ASCII only; all other bytes stay.
 std::string LowerCase(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {
@@ -47,6 +44,8 @@ std::string LowerCase(std::string_view text) {
   }
   return lower;
 }
+
+}  // namespace
 
 std::vector<std::string> InsaneWords() {
   std::ifstream file(kWordList);
@@ -93,13 +92,9 @@ int Main(int argc, char** argv) {
   app.add_option("--only", only, "names of experiments, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(names));
-  app.add_option("--published", settings.npm_directory,
-                 "run the packages of the published hyphenation run too: the directory in which\n"
-                 "npm has installed them (./run experiments --published installs them itself)")
-      ->check(CLI::ExistingDirectory);
   app.add_option("--directory", settings.directory,
                  "where pictures and experiments.json go [" + settings.directory + "]");
-  app.footer("Example: ./run experiments --only=hyphenation --published");
+  app.footer("Example: ./run experiments --only=optimum");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

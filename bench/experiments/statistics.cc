@@ -47,11 +47,6 @@ Mean MeanOf(const std::vector<double>& samples) {
   return mean;
 }
 
-void AddMean(const std::string& name, const Mean& mean, nlohmann::json* row) {
-  (*row)[name] = mean.value;
-  (*row)[name + "_half_width_95"] = mean.half_width;
-}
-
 namespace {
 
 constexpr uint64_t kBins = 1024, kPairBins = 32, kTripleBins = 16;

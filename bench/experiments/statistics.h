@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 namespace rocksieve::experiments {
 
 struct Mean {
@@ -25,9 +23,6 @@ Mean MeanOf(const std::vector<double>& samples);
 // The t that a variable of Student's distribution exceeds in either direction with a probability
 // of 5 %. Within 0.001 of the tables. REQUIRES: degrees_of_freedom >= 1.
 double StudentT95(int degrees_of_freedom);
-
-// Sets NAME and NAME_half_width_95.
-void AddMean(const std::string& name, const Mean& mean, nlohmann::json* row);
 
 // Tests of hypotheses on large samples, and what they say of one scheme, a way from a key to the
 // places where a filter keeps it, taken apart into coordinates, on one set of keys.
