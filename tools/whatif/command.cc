@@ -139,7 +139,7 @@ std::string RisesOf(const Json& budgets) {
   for (const auto& [family, first] :
        budgets[0]["expected_useless_reads_per_missing_lookup"].items()) {
     for (size_t i = 1; i < budgets.size(); i++) {
-      const auto reads = [&family, &budgets](size_t at) {
+      const auto reads = [&family = family, &budgets](size_t at) {
         return budgets[at]["expected_useless_reads_per_missing_lookup"][family];
       };
       const Json before = reads(i - 1), after = reads(i);

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <queue>
-#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -358,8 +357,9 @@ class RowsInMemory final : public Source {
   };
 
   size_t FirstNotBelow(std::string_view key) const {
-    const auto rows = std::views::iota(size_t{0}, buffer_.entries.size());
-    return *std::ranges::partition_point(rows, [&](size_t i) { return buffer_.At(i).key < key; });
+    const auto& rows = buffer_.entries;
+    const auto below = [&](const auto& row) { return buffer_.At(&row - rows.data()).key < key; };
+    return std::partition_point(rows.begin(), rows.end(), below) - rows.begin();
   }
 
   RowSorter::Buffer buffer_;
