@@ -114,7 +114,7 @@ bool IsKeyed(const FilterSpec& spec) { return FindFamily(spec.family)->build_of_
 }  // namespace
 
 BlockBuilder::BlockBuilder(const FilterSpec& spec)
-    : spec_(Valid(spec)), salt_(FreshSalt(spec)), is_keyed_(IsKeyed(spec)) {}
+    : spec_(Valid(spec)), salt_(FreshSalt(spec)), hasher_(salt_), is_keyed_(IsKeyed(spec)) {}
 
 void BlockBuilder::SetSpec(const FilterSpec& spec) {
   if (Valid(spec).salted != spec_.salted) {
@@ -126,15 +126,6 @@ void BlockBuilder::SetSpec(const FilterSpec& spec) {
                                 spec_.ToString() + " to " + spec.ToString());
   }
   spec_ = spec;
-}
-
-void BlockBuilder::AddKey(std::string_view key) {
-  if (is_keyed_) return AddToKeys(key);
-  const uint64_t hash = HashKey(key, salt_);
-  range_.Cover(key);
-  // Keys come sorted and prefixes repeat, so most duplicates are adjacent.
-  if (!hashes_.empty() && hashes_.back() == hash) return;
-  AddHash(hash);
 }
 
 void BlockBuilder::AddToKeys(std::string_view key) {
@@ -164,12 +155,9 @@ void BlockBuilder::AddKeyAndAlt(std::string_view key, std::string_view alt) {
   if (hash != last_key && hash != last_alt) AddHash(hash);
 }
 
-void BlockBuilder::AddHash(uint64_t hash) {
-  if (keep_for_verification_) {
-    checksum_ ^= hash;
-    if (hashes_.empty()) finished_hashes_.clear();
-  }
-  hashes_.push_back(hash);
+void BlockBuilder::KeepForVerification(uint64_t hash) {
+  checksum_ ^= hash;
+  if (hashes_.empty()) finished_hashes_.clear();
 }
 
 FilterBlock BlockBuilder::BuildOfKeys(double budget_factor) {
@@ -212,6 +200,7 @@ FilterBlock BlockBuilder::Finish(double budget_factor) {
   last_alt_.reset();
   range_ = KeyRange();
   salt_ = FreshSalt(spec_);
+  hasher_ = KeyHasher(salt_);
   return block;
 }
 

@@ -48,8 +48,12 @@ class KeyRange {
  public:
   void Cover(std::string_view key) {
     const uint64_t head = FirstEightBytes(key);
-    if (head > smallest_head_ && head < largest_head_) return;
-    CoverSlowly(key, head);
+    if (head > largest_head_) {  // of keys in their order, this is all
+      largest_.Assign(key);
+      largest_head_ = head;
+    } else if (head <= smallest_head_ || head == largest_head_) {
+      CoverSlowly(key, head);
+    }
   }
   std::string_view smallest() const { return smallest_.view(); }
   std::string_view largest() const { return largest_.view(); }
@@ -66,14 +70,14 @@ class KeyRange {
     return head;
   }
 
-  void CoverSlowly(std::string_view key, uint64_t head) {
+  [[gnu::noinline]] void CoverSlowly(std::string_view key, uint64_t head) {
     const std::string_view cut = key.substr(0, kMaxRangeKeyBytes);
     const bool new_largest = head > largest_head_ || cut > largest_.view() ||
                              (cut == largest_.view() && !largest_.cut());
     if (empty_ || new_largest) {
       largest_.Assign(key);
       largest_head_ = head;
-      if (!empty_) return;  // of keys in their order, this is all
+      if (!empty_) return;
     }
     if (empty_ || head < smallest_head_ || cut < smallest_.view()) {
       smallest_.Assign(key);
@@ -83,7 +87,8 @@ class KeyRange {
   }
 
   bool empty_ = true;
-  uint64_t smallest_head_ = 0, largest_head_ = 0;
+  // As long as it is empty, no head is beyond them.
+  uint64_t smallest_head_ = UINT64_MAX, largest_head_ = UINT64_MAX;
   CutKey smallest_, largest_;
 };
 

@@ -44,16 +44,20 @@ class HashList {
 
    private:
     friend class HashList;
-    Iterator(const Block* block, const Block* last) : last_(last) { Enter(block); }
+    Iterator(const Block* block, const Block* last, const uint64_t* end)
+        : last_(last), end_of_last_(end) {
+      Enter(block);
+    }
     // No block is empty.
     void Enter(const Block* block) {
       block_ = block;
       at_ = block == last_ ? nullptr : block->data();
-      end_ = block == last_ ? nullptr : at_ + block->size();
+      end_ = block == last_ ? nullptr : block + 1 == last_ ? end_of_last_ : at_ + block->size();
     }
 
     const Block* block_ = nullptr;
-    const Block* last_ = nullptr;
+    const Block* last_ = nullptr;  // the one behind it
+    const uint64_t* end_of_last_ = nullptr;
     const uint64_t* at_ = nullptr;
     const uint64_t* end_ = nullptr;
   };
@@ -64,40 +68,53 @@ class HashList {
   HashList(Input begin, Input end) {
     for (; begin != end; ++begin) push_back(*begin);
   }
-  explicit HashList(Block hashes) : size_(hashes.size()) {
-    if (!hashes.empty()) blocks_.push_back(std::move(hashes));
+  explicit HashList(Block hashes) {
+    if (hashes.empty()) return;
+    Append(std::move(hashes));
+    next_ = end_;
   }
-  HashList(const HashList&) = default;
-  HashList& operator=(const HashList&) = default;
-  HashList(HashList&& other) noexcept { *this = std::move(other); }
-  HashList& operator=(HashList&& other) noexcept {
-    blocks_ = std::exchange(other.blocks_, {});
-    size_ = std::exchange(other.size_, 0);
+  HashList(const HashList& other) : HashList(other.begin(), other.end()) {}
+  HashList(HashList&& other) noexcept { swap(other); }
+  HashList& operator=(HashList other) noexcept {
+    swap(other);
     return *this;
   }
+  void swap(HashList& other) noexcept {
+    std::swap(blocks_, other.blocks_);
+    std::swap(room_, other.room_);
+    std::swap(next_, other.next_);
+    std::swap(end_, other.end_);
+  }
 
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  size_t size() const { return room_ - static_cast<size_t>(end_ - next_); }
+  bool empty() const { return next_ == nullptr; }
   // REQUIRES: !empty().
-  uint64_t back() const { return blocks_.back().back(); }
-  Iterator begin() const { return {blocks_.data(), blocks_.data() + blocks_.size()}; }
+  uint64_t back() const { return next_[-1]; }
+  Iterator begin() const { return {blocks_.data(), blocks_.data() + blocks_.size(), next_}; }
   Iterator end() const { return {}; }
 
   void push_back(uint64_t hash) {
-    if (blocks_.empty() || blocks_.back().size() == blocks_.back().capacity()) AddBlock();
-    blocks_.back().push_back(hash);
-    size_++;
+    if (next_ == end_) {
+      constexpr size_t kLeast = 64;
+      Append(Block(room_ / 16 > kLeast ? room_ / 16 : kLeast));
+    }
+    *next_++ = hash;
   }
   void clear() { *this = HashList(); }
 
  private:
-  void AddBlock() {
-    constexpr size_t kLeast = 64;
-    blocks_.emplace_back().reserve(size_ / 16 > kLeast ? size_ / 16 : kLeast);
+  // A block to be filled next.
+  void Append(Block block) {
+    room_ += block.size();
+    next_ = block.data();
+    end_ = next_ + block.size();
+    blocks_.push_back(std::move(block));
   }
 
   std::vector<Block> blocks_;
-  size_t size_ = 0;
+  size_t room_ = 0;           // hashes that fit into all of them
+  uint64_t* next_ = nullptr;  // of the last one
+  uint64_t* end_ = nullptr;
 };
 
 struct PartitionedHashes {

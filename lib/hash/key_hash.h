@@ -53,9 +53,9 @@ class KeyHasher {
 
   static uint64_t Load(const char* from) { return XXH_readLE64(from); }
 
-  const uint64_t first_mask_, last_mask_;
+  uint64_t first_mask_, last_mask_;
   // A member, since a load costs a query less than ten bytes of code.
-  const uint64_t factor_ = kFactor;
+  uint64_t factor_ = kFactor;
 };
 
 }  // namespace rocksieve
