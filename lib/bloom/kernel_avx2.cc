@@ -143,6 +143,18 @@ void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64
   }
 }
 
+// Which byte comes to each place of words that are turned by 0 to 7 bytes.
+struct alignas(32) ByteTurns {
+  uint8_t from[8][32];
+
+  constexpr ByteTurns() : from() {
+    for (int i = 0; i < 8 * 32; i++) {
+      from[i / 32][i % 32] = static_cast<uint8_t>((i & 8) | ((i - i / 32) & 7));
+    }
+  }
+};
+constexpr ByteTurns kByteTurns;
+
 struct Vector {
   static constexpr int kLanes = 4;
   __m256i v;
@@ -154,10 +166,9 @@ struct Vector {
   static Vector Splat(uint64_t x) { return {_mm256_set1_epi64x(static_cast<long long>(x))}; }
   static Vector Worst() { return Splat(0x7FFF); }  // ranks are compared as 16 bits, signed
   static Vector Or(Vector a, Vector b) { return {_mm256_or_si256(a.v, b.v)}; }
-  // A shift by 64 gives 0, as wanted.
   static Vector RotateLeft(Vector a, int n) {
-    return {_mm256_or_si256(_mm256_sll_epi64(a.v, _mm_cvtsi32_si128(n)),
-                            _mm256_srl_epi64(a.v, _mm_cvtsi32_si128(64 - n)))};
+    if (n % 8 == 0) return {_mm256_shuffle_epi8(a.v, LoadWords(kByteTurns.from[n / 8]))};
+    return {_mm256_or_si256(_mm256_slli_epi64(a.v, n), _mm256_srli_epi64(a.v, 64 - n))};
   }
   // A table of nibbles, and a sum of bytes.
   static Vector PopCount(Vector a) {
