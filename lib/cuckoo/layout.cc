@@ -31,7 +31,9 @@ double WidthForRate(double rate, Plan plan) {
 
 double WidthForBits(uint64_t keys, const Budget& budget, const Plan& plan) {
   const double bits = budget.PayloadBits(keys);
-  const double overhead = std::min(DirectoryBits(plan), kLargestOverheadShare * bits);
+  // That of a single shard is on top: else a thousand keys would pass a third more than a million.
+  const double overhead =
+      plan.shards == 1 ? 0 : std::min(DirectoryBits(plan), kLargestOverheadShare * bits);
   // Rounding up takes half a slot per shard. A single shard gets that for nothing: a few keys have
   // many slots to spare, and would pay for them with narrow ones.
   const double slots =

@@ -99,7 +99,7 @@ def cuckoo_plan(key_count, bits_per_key, salt, load, keys_per_shard):
     shards = max(1, (key_count + keys_per_shard // 2) // keys_per_shard)
     budget = key_count * bits_per_key
     budget -= frame_discount(budget, salt)
-    budget -= min(8 * cuckoo_slots_at(shards), 0.03 * budget)
+    budget -= min(8 * cuckoo_slots_at(shards), 0.03 * budget) if shards > 1 else 0
     width = budget / (key_count / load + (shards - 1) / 2)
     width = min(max(width, 2), 61)
     narrow_bits = min(math.floor(width), 60)

@@ -70,7 +70,7 @@ CUCKOO_GOLDEN = [
     ("small", "12", numbered(20), None),
     ("fewest_bits", "2.5", numbered(1000), None),
     ("mixed_widths", "8.7", numbered(300), None),
-    ("28_and_29_bits", "31.5", numbered(200), None),
+    ("28_and_29_bits", "30.5", numbered(200), None),
     ("wide", "45", numbered(200), None),
     ("60_and_61_bits", "63.5", numbered(700), None),
     ("two_shards", "5.3", numbered(7000), None),

@@ -131,7 +131,7 @@ class DocumentsTest(unittest.TestCase):
             self.assertIn(f"h = {fmt.key_hash(key, None):016X}", text)
 
     def test_families(self):
-        bloom, cuckoo = fmt.encode_bloom(self.FRUIT, 10), fmt.encode_cuckoo(self.FRUIT, 14)
+        bloom, cuckoo = fmt.encode_bloom(self.FRUIT, 10), fmt.encode_cuckoo(self.FRUIT, 13.58)
         small = fmt.encode_ribbon(self.FRUIT, 10)
         general = fmt.encode_ribbon([b"key%d" % i for i in range(65)], 3.3)
         self.check("block.md", [fmt.encode_bloom([], 10)], [])
