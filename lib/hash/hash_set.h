@@ -105,10 +105,10 @@ class HashList {
  private:
   // A block to be filled next.
   void Append(Block block) {
-    room_ += block.size();
-    next_ = block.data();
-    end_ = next_ + block.size();
-    blocks_.push_back(std::move(block));
+    blocks_.push_back(std::move(block));  // which may throw, so first
+    room_ += blocks_.back().size();
+    next_ = blocks_.back().data();
+    end_ = next_ + blocks_.back().size();
   }
 
   std::vector<Block> blocks_;
