@@ -310,8 +310,9 @@ bool Eliminate(const SortedRows& rows, uint64_t groups, int result_bytes, const 
 // Back substitution: 32 columns, each a byte with the bits of eight slots.
 
 __m256i Product(__m256i bytes, uint64_t matrix) {
-  return _mm256_gf2p8affine_epi64_epi8(bytes, _mm256_set1_epi64x(static_cast<long long>(matrix)),
-                                       0);
+  __m256i matrices = _mm256_set1_epi64x(static_cast<long long>(matrix));
+  asm("" : "+v"(matrices));  // in a register: clang 14 reads it from a wrong address of memory
+  return _mm256_gf2p8affine_epi64_epi8(bytes, matrices, 0);
 }
 
 template <int kResultBytes>
