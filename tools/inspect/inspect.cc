@@ -262,9 +262,9 @@ Status CannotRead(const std::string& path, const Status& status) {
     remedy = "\nName a table file (*.sst) of a RocksDB database.";
   } else if (status.IsCorruption()) {
     remedy =
-        "\nIf its database can be read, RocksDB says more: ldb checkconsistency --db=DIR, or "
-        "sst_dump --file=FILE --command=verify. Restore the file, or repair a copy of the "
-        "database: ldb repair --db=COPY";
+        "\nDoes its database list it? rocksieve explain --db=DIR names the damaged files that are "
+        "listed. One that is not was left by a process that ended while it wrote: RocksDB deletes "
+        "it. Else restore the file, or repair a copy of the database: ldb repair --db=COPY";
   } else if (what.find("Permission denied") != std::string::npos) {
     remedy = "\nRun it as the user who owns the file, or on a copy.";
   }

@@ -162,7 +162,11 @@ const LoggedLine* Follows(const Facts& facts, const std::string& family) {
 // Findings: no-policy, policy-lost, no-options-file.
 
 void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
-  if (facts.options.file_name().empty()) {
+  // A database that was killed while it was made has none yet, nor a table.
+  const bool has_tables =
+      std::any_of(facts.families.begin(), facts.families.end(),
+                  [](const FamilyFacts& family) { return !family.files().empty(); });
+  if (has_tables && facts.options.file_name().empty()) {
     Add(findings, "no-options-file", Severity::kWarning, "", "there is no OPTIONS file",
         {facts.directory + " has no file OPTIONS-*"},
         "What the database is opened with cannot be seen; only its files and logs were looked at.",
