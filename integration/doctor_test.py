@@ -145,6 +145,10 @@ ILL = (
         edited("prefix_extractor=rocksdb.FixedPrefix.4", "prefix_extractor=rocksdb.FixedPrefix.5")],
        f"^{severity}$", "FixedPrefix.4", "FixedPrefix.5", f"whole_key_filtering={whole}")
       for whole, severity in (("false", "error"), ("true", "warning"))),
+    ("prefix-extractor-changed",
+     [loaded(options=SMALL),
+      edited("prefix_extractor=nullptr", "prefix_extractor=rocksdb.FixedPrefix.4")],
+     "^warning$", "prefix extractor none", "FixedPrefix.4"),
     ("whole-keys-missing",
      [loaded(options=table_options("whole_key_filtering=false", PREFIXES)),
       edited("whole_key_filtering=false", "whole_key_filtering=true"),
@@ -166,6 +170,12 @@ ILL = (
      [loaded("rocksieve.range:12", options=table_options(
          "index_type=kHashSearch", SMALL + ";memtable_prefix_bloom_size_ratio=0.1"))],
      "index_type=kHashSearch"),
+    ("partitions-without-index", [loaded(), edited("partition_filters=false", "partition_filters=true")],
+     "^error$", "partition_filters=true", "index_type=kBinarySearch"),
+    # RocksDB has taken partition_filters back, and the size is left.
+    ("partitions-without-index", [loaded(options=table_options(
+        "partition_filters=true;metadata_block_size=1024", SMALL))],
+     "^warning$", "partition_filters=false", "metadata_block_size=1024", "kTwoLevelIndexSearch"),
     ("last-level-unfiltered",
      [loaded(OURS, "--compact", options=SMALL + ";optimize_filters_for_hits=true")],
      "optimize_filters_for_hits=true", "100 % of all entries"),

@@ -306,6 +306,22 @@ TEST_F(Misconfiguration, OfANewColumnFamilyLeavesItWithRocksDbsFilters) {
   }
 }
 
+// RocksDB takes back what was asked for, without a word.
+TEST_F(Misconfiguration, OfPartitionsIsTold) {
+  for (const bool with_index : {false, true}) {
+    DbConfig config("rocksieve.bloom:10");
+    config.Partitioned(512);
+    if (!with_index) config.table.index_type = rocksdb::BlockBasedTableOptions::kBinarySearch;
+    rocksdb::Options options = config.Build();
+    options.info_log.reset();
+    const std::string path = directory_ / ("partitions" + std::to_string(with_index));
+    WriteOverlappingFiles(Open(options, path).get(), 1000, 2);
+    const bool told =
+        ReadBytes(path + "/LOG").find("rocksieve: filters are not partitioned") != std::string::npos;
+    EXPECT_EQ(told, !with_index);
+  }
+}
+
 #if ROCKSIEVE_ROCKSDB < 90800
 // And leaves the policy that the database uses alone: the next file has a filter again.
 TEST_F(Misconfiguration, OfALiveDatabaseIsRefused) {

@@ -120,6 +120,22 @@ rocksdb::Status Policy::ConfigureOptions(
   return rocksdb::FilterPolicy::ConfigureOptions(options, properties, unused);
 }
 
+void Policy::WarnOfPartitions(const rocksdb::FilterBuildingContext& context) const {
+  const rocksdb::BlockBasedTableOptions& table = context.table_options;
+  const bool wanted =
+      table.partition_filters ||
+      table.metadata_block_size != rocksdb::BlockBasedTableOptions().metadata_block_size;
+  if (!wanted || table.index_type == rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch ||
+      context.info_log == nullptr || partitions_told_.exchange(true)) {
+    return;
+  }
+  rocksdb::Warn(context.info_log,
+                "rocksieve: filters are not partitioned: partition_filters=true needs "
+                "index_type=kTwoLevelIndexSearch, without which RocksDB takes it for false; "
+                "metadata_block_size=%llu has no effect",
+                static_cast<unsigned long long>(table.metadata_block_size));
+}
+
 rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
     const rocksdb::FilterBuildingContext& context) const {
   if (!error_.empty()) {
@@ -136,6 +152,7 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
   }
   in_use_ = true;
   Announce();
+  WarnOfPartitions(context);
   const bool is_bytewise = order_ == Order::kBytewise && kRangesAreChecked;
   if (auto_ != nullptr) {
     return new BitsBuilder(auto_->usual_spec(), context, counters_, is_bytewise, sampler_,

@@ -72,6 +72,8 @@ class Policy final : public rocksdb::FilterPolicy {
   // Takes notice of a column family's comparator.
   void NoteComparator(const rocksdb::DBOptions& db_options,
                       const rocksdb::ColumnFamilyOptions& cf_options) const;
+  // RocksDB says nothing where options ask for partitions without the index that these need.
+  void WarnOfPartitions(const rocksdb::FilterBuildingContext& context) const;
   // Of the first use, to what ROCKSIEVE_METRICS shows.
   void Announce() const;
 
@@ -86,6 +88,7 @@ class Policy final : public rocksdb::FilterPolicy {
   std::string error_;  // empty, or why this policy must not be used
   mutable std::atomic<bool> error_told_{false};
   mutable std::atomic<bool> announced_{false};
+  mutable std::atomic<bool> partitions_told_{false};
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{rocksdb::NewBloomFilterPolicy(10)};
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
   const std::shared_ptr<QuerySampler> sampler_ = std::make_shared<QuerySampler>();

@@ -68,6 +68,8 @@ const std::vector<FindingKind>& FindingKinds() {
       {"later-version-filters", Severity::kError},
       {"plugin-report", Severity::kWarning},
       {"files-without-filters", Severity::kWarning},
+      {"partitions-without-index", Severity::kError},
+      {"partitions-without-index", Severity::kWarning},
       {"last-level-unfiltered", Severity::kWarning},
       {"filters-thrash", Severity::kError},
       {"filters-exceed-cache", Severity::kWarning},
@@ -94,9 +96,9 @@ Findings RunChecks(const Facts& facts) {
   constexpr Check kChecks[] = {
       CheckHost,           CheckRocksDbVersion, CheckPolicyIsThere,    CheckPolicyIsUnderstood,
       CheckFiltersAreRead, CheckPrefixes,       CheckRanges,           CheckRangeExtractor,
-      CheckRangesAsked,    CheckDamage,         CheckFilesHaveFilters, CheckLastLevel,
-      CheckCacheMisses,    CheckCacheSize,      CheckTableCache,       CheckFilterSizes,
-      CheckMemoryWaste,    CheckAutoListener,
+      CheckRangesAsked,    CheckDamage,         CheckFilesHaveFilters, CheckPartitions,
+      CheckLastLevel,      CheckCacheMisses,    CheckCacheSize,        CheckTableCache,
+      CheckFilterSizes,    CheckMemoryWaste,    CheckAutoListener,
   };
   Findings findings;
   for (const Check& check : kChecks) {

@@ -66,6 +66,8 @@ int LockHolder(const std::string& database_directory);
 //
 // In the plugin's report of a policy that nobody refused.
 inline constexpr const char* kWrongPolicyTaken = "a wrong filter_policy was taken";
+// In that of options that do not partition what they seem to.
+inline constexpr const char* kNotPartitioned = "filters are not partitioned";
 
 // Options of a column family that its OPTIONS file does not have, or had differently then.
 struct LoggedFamily {
@@ -214,6 +216,7 @@ void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings
 void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckRangeExtractor(const Facts& facts, const FamilyFacts& family, Findings* findings);
+void CheckPartitions(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings);
 void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings);

@@ -13,6 +13,7 @@ namespace rocksieve::tools {
 namespace {
 
 constexpr size_t kMostQuoted = 5;
+constexpr long long kDefaultPartitionBytes = 4096;  // BlockBasedTableOptions
 
 std::vector<std::string> Shortened(std::vector<std::string> lines) {
   if (lines.size() <= kMostQuoted) return lines;
@@ -70,20 +71,23 @@ constexpr char kCompact[] =
 // the options and the file have them, else for the prefix if the file was built with the same
 // extractor.
 void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  Files not_asked, prefixes_idle, prefixes_only;
+  const std::string& extractor = family.tree.family.prefix_extractor_name;
+  Files not_asked, prefixes_idle, prefixes_missing, prefixes_only;
   for (const TreeFile* file : family.files()) {
     if (!file->filter.exists()) continue;
     const bool whole_keys =
         family.tree.family.whole_key_filtering && file->properties.whole_keys_filtered;
     const bool prefixes =
         file->properties.prefixes_filtered &&
-        file->properties.HasExtractor(family.tree.family.prefix_extractor_name);
+        file->properties.HasExtractor(extractor);
     const bool is_of_ranges =  // and CheckRanges() says what is wrong
         file->properties.HearsRanges() && family.policy.policy->answers_ranges();
     if (!whole_keys && !prefixes) {
       not_asked.push_back(file);
     } else if (file->properties.prefixes_filtered && !prefixes && !is_of_ranges) {
       prefixes_idle.push_back(file);
+    } else if (!prefixes && !extractor.empty() && extractor != kRangeExtractorName) {
+      prefixes_missing.push_back(file);
     } else if (family.tree.family.whole_key_filtering && !whole_keys) {
       prefixes_only.push_back(file);
     }
@@ -108,6 +112,12 @@ void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* finding
         "Lookups still ask for whole keys, but seeks within a prefix are not filtered there, and "
         "the prefixes take memory in vain.",
         "Set prefix_extractor as it was, or compact everything.");
+  }
+  if (!prefixes_missing.empty()) {
+    Add(findings, "prefix-extractor-changed", Severity::kWarning, family.name(),
+        "some filters were built without the prefix extractor", evidence(prefixes_missing),
+        "Lookups still ask for whole keys, but seeks within a prefix are not filtered there.",
+        "Compact everything, or set no prefix_extractor.");
   }
   if (!prefixes_only.empty()) {
     Add(findings, "whole-keys-missing", Severity::kWarning, family.name(),
@@ -149,6 +159,7 @@ void CheckDamage(const Facts& facts, Findings* findings) {
   std::vector<std::string> reports;
   for (const LoggedLine& report : facts.log()->plugin_reports) {
     if (report.text.find(kWrongPolicyTaken) != std::string::npos) continue;  // bad-spec
+    if (report.text.find(kNotPartitioned) != std::string::npos) continue;    // CheckPartitions
     reports.push_back(Quote(*facts.log(), report));
   }
   if (reports.empty()) return;
@@ -249,6 +260,33 @@ void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* find
   } else {
     CheckFiles(facts, family, findings);
   }
+}
+
+// Findings: partitions-without-index.
+void CheckPartitions(const Facts& facts, const FamilyFacts& family, Findings* findings) {
+  const auto option = [&](const char* name) {
+    return facts.options.TableValue(family.name(), name);
+  };
+  if (option("index_type").empty() || option("index_type") == "kTwoLevelIndexSearch") return;
+  // RocksDB takes partition_filters=true back, before it writes its OPTIONS file; but who sets the
+  // size of partitions wants some.
+  const bool asked = option("partition_filters") == "true";
+  const std::string kept_bytes = option("metadata_block_size");
+  if (!asked && (kept_bytes.empty() || std::atoll(kept_bytes.c_str()) == kDefaultPartitionBytes)) {
+    return;
+  }
+  Add(findings, "partitions-without-index", asked ? Severity::kError : Severity::kWarning,
+      family.name(), "partitions of filters need an index of two levels, and are not there without",
+      {QuoteTableOption(facts, family, "partition_filters"),
+       QuoteTableOption(facts, family, "metadata_block_size"),
+       QuoteTableOption(facts, family, "index_type")},
+      std::string("RocksDB takes partition_filters=true for false then, without a word: filters "
+                  "are in one piece.") +
+          (asked ? " A program that loads these options as they are (invoke_prepare_options=false) "
+                   "ends at its first flush."
+                 : ""),
+      "Set index_type=kTwoLevelIndexSearch with partition_filters=true, or none of them, nor "
+      "metadata_block_size.");
 }
 
 // Findings: last-level-unfiltered.
