@@ -4,6 +4,7 @@
 configuration."""
 
 import json
+import pathlib
 import re
 import shutil
 import signal
@@ -70,6 +71,21 @@ class ServiceTest(ServiceSandbox):
         self.assert_done(running)
         server.terminate()
         self.assertEqual(server.wait(timeout=20), 0)
+
+    def test_a_hangup_before_it_is_ready(self):
+        """Heard as soon as the program itself runs, rather than the dynamic linker."""
+        server = self.spawn(ROCKSIEVE, "serve", f"--db={self.class_directory / 'right'}",
+                            "--listen=127.0.0.1:0", f"--certs={self.certs}",
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        blocked = 0
+        while not blocked & 1 << signal.SIGHUP - 1:
+            self.assertIsNone(server.poll())
+            status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
+            blocked = int(re.search(r"^SigBlk:\s*(\w+)", status, re.MULTILINE)[1], 16)
+        server.send_signal(signal.SIGHUP)
+        self.assertIn("listening", server.stdout.readline())
+        while "were read again" not in server.stderr.readline():
+            self.assertIsNone(server.poll())
 
     def test_a_bad_file_changes_nothing(self):
         server = self.secured()
