@@ -6,6 +6,7 @@ good one in which the filters were not the policy's. db_stress itself is not her
 that tree."""
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -29,6 +30,14 @@ STEPS = r"""
 """
 
 
+def programs(directory, **scripts):
+    """Makes them; "_" stands for "-" in their names."""
+    for name, script in scripts.items():
+        path = directory / name.replace("_", "-")
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+
+
 class Steps(Sandbox):
     def test_a_line_that_fits_each_second_anew(self):
         for columns in (40, 80):
@@ -47,10 +56,7 @@ class Steps(Sandbox):
 
     def need(self, what, **scripts):
         """A script that installs it, with programs of which these come first on its PATH."""
-        for name, script in {"sudo": 'exec "$@"', **scripts}.items():
-            path = self.directory / name.replace("_", "-")
-            path.write_text("#!/bin/sh\n" + script)
-            path.chmod(0o755)
+        programs(self.directory, sudo='exec "$@"', **scripts)
         return "bash", "-c", FUNCTIONS + f"PATH={self.directory}:$PATH\nneed {what}"
 
     def test_what_apt_says_is_shown_if_it_fails(self):
@@ -70,6 +76,35 @@ class Steps(Sandbox):
         self.assertEqual("run: installing gcc", lines[0])
         for line in lines[1:]:
             self.assertRegex(line, r"^(\d s  Reading \.\.\..{0,24})?$")
+
+
+@unittest.skipUnless((ROOT / ".git").exists() and shutil.which("git"), "no repository, or no git")
+class Packages(Sandbox):
+    """debian/make_packages, with programs of Debian's that do nothing."""
+
+    def make(self, *flags, **scripts):
+        tree = self.class_directory / "tree"
+        if not tree.exists():
+            run_ok("git", "-c", "safe.directory=*", "clone", "--quiet", "--depth=1", f"file://{ROOT}", tree)
+        script = tree / "debian" / "make_packages"
+        script.write_text((ROOT / "debian" / "make_packages").read_text())
+        programs(self.directory, dpkg_parsechangelog="echo 1.0.0-1", xz="cat", **scripts)
+        return run(script, *flags,
+                   variables={"PATH": f"{self.directory}:{os.environ['PATH']}"})
+
+    def test_exit_codes(self):
+        done = {"dpkg_buildpackage": "touch ../a+next1.deb ../a.deb ../a.changes", "lintian": "exit 0"}
+        finished = self.make(**done)
+        self.assertEqual(0, finished.code, finished)
+        self.assertIn("build/packages/a.deb\n", finished.out)
+        self.assertNotIn("*", finished.out)
+        finished = self.make("--next", **done)
+        self.assertEqual(0, finished.code, finished)
+        self.assertIn("build/packages/next/a+next1.deb\n", finished.out)
+        for program in done:
+            finished = self.make(**{**done, program: "echo broken; exit 3"})
+            self.assertEqual((1, ""), (finished.code, finished.out), finished)
+            self.assertIn("broken", finished.err)
 
 
 # Instead of db_crashtest.py: starts what it is to start three times, on a database that is there
