@@ -53,11 +53,11 @@ void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
     V group[kGroups];
     for (int g = 0; g < kGroups; g++) group[g] = V::Load(&masks[g][lane]);
 #pragma GCC unroll 8
-    for (int half = 0; half < kSeeds / 2; half++) {
+    for (int lesser = 0; lesser < kSeeds / 2; lesser++) {
       V turned[kGroups];
-      for (int g = 0; g < kGroups; g++) turned[g] = V::RotateLeft(group[g], half * g);
+      for (int g = 0; g < kGroups; g++) turned[g] = V::RotateLeft(group[g], lesser * g);
       // A seed that is greater by 8 turns them by whole bytes more, which is quick.
-      for (int seed = half; seed < kSeeds; seed += kSeeds / 2) {
+      for (int seed = lesser; seed < kSeeds; seed += kSeeds / 2) {
         const V low = V::Or(V::Or(turned[0], turned[1]), V::Or(turned[2], turned[3]));
         low.Store(&low_groups[seed][lane]);
         V::Or(V::Or(turned[4], turned[5]), V::Or(turned[6], turned[7]))

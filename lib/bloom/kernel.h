@@ -50,23 +50,6 @@ Queries PortableQueriesFor(int probes);
 void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                      uint64_t first_line, LineMasks* masks);
 
-// The same with code for some numbers of probes. Fewer than 8 are left to the portable code: few
-// bits are tested, in lanes that vary.
-template <Queries (*kQueriesOf8)(), Queries (*kQueriesOf12)(), Queries (*kQueriesOf16)()>
-Queries WideQueriesFor(int probes) {
-  if (probes < 8) return PortableQueriesFor(probes);
-  return probes == 8 ? kQueriesOf8() : probes == 12 ? kQueriesOf12() : kQueriesOf16();
-}
-using AddKeysFunction = void (*)(const uint64_t* hashes, size_t count, uint64_t line_count,
-                                 uint64_t first_line, LineMasks* masks);
-template <AddKeysFunction kAdd8, AddKeysFunction kAdd12, AddKeysFunction kAdd16>
-void WideAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
-                 uint64_t first_line, LineMasks* masks) {
-  if (probes < 8) return PortableAddKeys(hashes, count, probes, line_count, first_line, masks);
-  const AddKeysFunction add = probes == 8 ? kAdd8 : probes == 12 ? kAdd12 : kAdd16;
-  add(hashes, count, line_count, first_line, masks);
-}
-
 struct Kernel {
   const char* name;
   Queries (*queries_for)(int probes);

@@ -93,6 +93,15 @@ template <int kProbes>
 bool LineHas(const uint8_t* line, uint64_t hash) {
   const __m128i turns = TurnsOf(line, Group(hash));
   const __m256i low = LoadWords(line);
+  if constexpr (kProbes < 8) {
+    const LineCounts counts(LanePositions(hash), turns);
+    const __m128i lanes = Bytes(ProbedLanes<kProbes>(hash) & kLowestOfEachByte);
+    const __m256i high = _mm256_srlv_epi64(LoadWords(line + 32), counts.high);
+    const __m256i unset = _mm256_or_si256(
+        _mm256_andnot_si256(_mm256_srlv_epi64(low, counts.low), _mm256_cvtepu8_epi64(lanes)),
+        _mm256_andnot_si256(high, _mm256_cvtepu8_epi64(_mm_shuffle_epi32(lanes, 1))));
+    return _mm256_testz_si256(unset, unset) != 0;
+  }
   const __m256i high = _mm256_or_si256(LoadWords(line + 32), NotProbeBits());
   const LineCounts counts(Positions(hash), turns);
   const __m256i tested =
@@ -114,8 +123,6 @@ bool LineHas(const uint8_t* line, uint64_t hash) {
   }
 }
 
-#include "lib/bloom/query_loop.h"
-
 void OrInto(uint64_t* words, __m256i bits) {
   auto* to = reinterpret_cast<__m256i*>(words);
   _mm256_storeu_si256(to, _mm256_or_si256(_mm256_loadu_si256(to), bits));
@@ -126,22 +133,31 @@ __m256i BitsAt(uint64_t four_bytes) {
   return _mm256_sllv_epi64(_mm256_set1_epi64x(1), Counts(four_bytes));
 }
 
+// The same of those words whose lowest bit is set in the second four bytes.
+__m256i BitsAt(uint64_t four_bytes, uint64_t lowest_bits) {
+  return _mm256_sllv_epi64(_mm256_cvtepu8_epi64(Bytes(lowest_bits)), Counts(four_bytes));
+}
+
 template <int kProbes>
-void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64_t first_line,
-               LineMasks* masks) {
-  for (size_t i = 0; i < count; i++) {
-    const uint64_t hash = hashes[i];
-    uint64_t* words = masks[LineIndex(hash, line_count) - first_line][Group(hash)];
-    OrInto(words, BitsAt(Positions(hash)));
-    OrInto(words + 4, BitsAt(Positions(hash) >> 32));
-    if constexpr (kProbes == 12) {
-      OrInto(words + 4 * Half(hash), BitsAt(ExtraPositions12(hash)));
-    } else if constexpr (kProbes == 16) {
-      OrInto(words, BitsAt(ExtraPositions16(hash)));
-      OrInto(words + 4, BitsAt(ExtraPositions16(hash) >> 32));
-    }
+void AddKey(uint64_t hash, uint64_t* words) {
+  if constexpr (kProbes < 8) {
+    const uint64_t positions = LanePositions(hash);
+    const uint64_t lanes = ProbedLanes<kProbes>(hash) & kLowestOfEachByte;
+    OrInto(words, BitsAt(positions, lanes));
+    OrInto(words + 4, BitsAt(positions >> 32, lanes >> 32));
+    return;
+  }
+  OrInto(words, BitsAt(Positions(hash)));
+  OrInto(words + 4, BitsAt(Positions(hash) >> 32));
+  if constexpr (kProbes == 12) {
+    OrInto(words + 4 * Half(hash), BitsAt(ExtraPositions12(hash)));
+  } else if constexpr (kProbes == 16) {
+    OrInto(words, BitsAt(ExtraPositions16(hash)));
+    OrInto(words + 4, BitsAt(ExtraPositions16(hash) >> 32));
   }
 }
+
+#include "lib/bloom/kernel_loops.h"
 
 // Which byte comes to each place of words that are turned by 0 to 7 bytes.
 struct alignas(32) ByteTurns {
@@ -192,9 +208,8 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx2Kernel = {"avx2", WideQueriesFor<QueriesOf<8>, QueriesOf<12>, QueriesOf<16>>,
-                            WideAddKeys<AddKeysOf<8>, AddKeysOf<12>, AddKeysOf<16>>,
-                            ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
+const Kernel kAvx2Kernel = {"avx2", QueriesFor, AddKeys, ChooseSeeds<kUsualBeam>,
+                            ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

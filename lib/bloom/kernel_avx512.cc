@@ -18,11 +18,13 @@ ROCKSIEVE_TARGET_BEGIN(
 namespace rocksieve::bloom {
 namespace {
 
+__m128i Bytes(uint64_t eight_bytes) {
+  return _mm_cvtsi64_si128(static_cast<long long>(eight_bytes));
+}
+
 // The bits at eight positions, one in each word. Rotating takes positions modulo 64 by itself.
 __m512i BitsAt(uint64_t eight_bytes) {
-  return _mm512_rolv_epi64(
-      _mm512_set1_epi64(1),
-      _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(eight_bytes))));
+  return _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_cvtepu8_epi64(Bytes(eight_bytes)));
 }
 
 // What a key's group needs to find its turns: where in the special word its seeds stand, and the
@@ -74,11 +76,16 @@ constexpr TestedPositions kTested8(0, -1, 8), kTested16(0, 7, 8);
 // By the half that takes further probes, whose positions are the upper bytes of a product.
 constexpr TestedPositions kTested12[2] = {TestedPositions(0, 3, 12), TestedPositions(4, 7, 12)};
 
+__m512i TestedPositionsAt(const TestedPositions& tested, __m128i sixteen) {
+  return _mm512_permutexvar_epi8(_mm512_load_si512(tested.of_byte),
+                                 _mm512_castsi128_si512(sixteen));
+}
+
 // The unturned positions that each byte of the words tests.
 template <int kProbes>
 __m512i TestedPositionsOf(uint64_t hash) {
   const auto positions = static_cast<long long>(Positions(hash));
-  __m128i sixteen = _mm_cvtsi64_si128(positions);
+  __m128i sixteen = Bytes(Positions(hash));
   const TestedPositions* tested = &kTested8;
   if constexpr (kProbes == 12) {
     sixteen = _mm_set_epi64x(static_cast<long long>(hash * kExtraPositionFactor), positions);
@@ -87,8 +94,7 @@ __m512i TestedPositionsOf(uint64_t hash) {
     sixteen = _mm_set_epi64x(static_cast<long long>(ExtraPositions16(hash)), positions);
     tested = &kTested16;
   }
-  return _mm512_permutexvar_epi8(_mm512_load_si512(tested->of_byte),
-                                 _mm512_castsi128_si512(sixteen));
+  return TestedPositionsAt(*tested, sixteen);
 }
 
 // The positions of four probes in the upper or lower half of a line, and no bit in the other half.
@@ -105,6 +111,12 @@ bool AllSet(__m512i words, __m512i tested) {
 template <int kProbes>
 bool LineHas(const uint8_t* line, uint64_t hash) {
   const __m512i turns = TurnsOf(line, Group(hash));
+  if constexpr (kProbes < 8) {
+    const __m512i tested =
+        _mm512_add_epi8(TestedPositionsAt(kTested8, Bytes(LanePositions(hash))), turns);
+    const uint64_t lanes = ProbedLanes<kProbes>(hash);
+    return (_mm512_bitshuffle_epi64_mask(_mm512_loadu_si512(line), tested) & lanes) == lanes;
+  }
   // The seeds of the special word count as set.
   const __m512i words = _mm512_or_si512(_mm512_loadu_si512(line),
                                         _mm512_set_epi64(kNotProbeBits, 0, 0, 0, 0, 0, 0, 0));
@@ -114,23 +126,26 @@ bool LineHas(const uint8_t* line, uint64_t hash) {
   return AllSet(words, _mm512_add_epi8(TestedPositionsOf<kProbes>(hash), turns));
 }
 
-#include "lib/bloom/query_loop.h"
-
 template <int kProbes>
-void AddKeysOf(const uint64_t* hashes, size_t count, uint64_t line_count, uint64_t first_line,
-               LineMasks* masks) {
-  for (size_t i = 0; i < count; i++) {
-    const uint64_t hash = hashes[i];
-    uint64_t* words = masks[LineIndex(hash, line_count) - first_line][Group(hash)];
-    __m512i bits = BitsAt(Positions(hash));
-    if constexpr (kProbes == 12) {
-      bits = _mm512_or_si512(bits, BitsOfHalf(ExtraPositions12(hash), Half(hash)));
-    } else if constexpr (kProbes == 16) {
-      bits = _mm512_or_si512(bits, BitsAt(ExtraPositions16(hash)));
-    }
-    _mm512_storeu_si512(words, _mm512_or_si512(_mm512_loadu_si512(words), bits));
+void AddKey(uint64_t hash, uint64_t* words) {
+  __m512i bits;
+  if constexpr (kProbes < 8) {
+    constexpr uint32_t kProbed = (1 << kProbes) - 1;
+    const uint32_t lanes = kProbed << FirstLane(hash);
+    bits = _mm512_maskz_mov_epi64(static_cast<__mmask8>((lanes | lanes >> kLanes) & 0x7F),
+                                  BitsAt(LanePositions(hash)));
+  } else {
+    bits = BitsAt(Positions(hash));
   }
+  if constexpr (kProbes == 12) {
+    bits = _mm512_or_si512(bits, BitsOfHalf(ExtraPositions12(hash), Half(hash)));
+  } else if constexpr (kProbes == 16) {
+    bits = _mm512_or_si512(bits, BitsAt(ExtraPositions16(hash)));
+  }
+  _mm512_storeu_si512(words, _mm512_or_si512(_mm512_loadu_si512(words), bits));
 }
+
+#include "lib/bloom/kernel_loops.h"
 
 struct Vector {
   static constexpr int kLanes = 8;
@@ -156,13 +171,15 @@ struct Vector {
 #include "lib/bloom/choose_seeds.h"
 
 // AVX2 answers one query of 8 probes sooner, and AVX-512 many.
-Queries QueriesOf8() { return {kAvx2Kernel.queries_for(8).one, QueryMany<8>}; }
+Queries BestQueriesFor(int probes) {
+  const Queries own = QueriesFor(probes);
+  return probes == 8 ? Queries{kAvx2Kernel.queries_for(8).one, own.many} : own;
+}
 
 }  // namespace
 
-const Kernel kAvx512Kernel = {"avx512", WideQueriesFor<QueriesOf8, QueriesOf<12>, QueriesOf<16>>,
-                              WideAddKeys<AddKeysOf<8>, AddKeysOf<12>, AddKeysOf<16>>,
-                              ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
+const Kernel kAvx512Kernel = {"avx512", BestQueriesFor, AddKeys, ChooseSeeds<kUsualBeam>,
+                              ChooseSeeds<kThoroughBeam>};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

@@ -52,7 +52,13 @@ bool LineHas(const uint8_t* line, uint64_t hash) {
   }
 }
 
-#include "lib/bloom/query_loop.h"
+template <int kProbes>
+void AddKey(uint64_t hash, uint64_t* words) {
+  ForEachProbe(hash, kProbes,
+               [words](int lane, int position) { words[lane] |= uint64_t{1} << position; });
+}
+
+#include "lib/bloom/kernel_loops.h"
 
 struct Vector {
   static constexpr int kLanes = 1;
@@ -86,20 +92,11 @@ struct Vector {
 
 }  // namespace
 
-Queries PortableQueriesFor(int probes) {
-  constexpr Queries (*kFewProbes[])() = {QueriesOf<1>, QueriesOf<2>, QueriesOf<3>,
-                                         QueriesOf<4>, QueriesOf<5>, QueriesOf<6>};
-  if (probes < 8) return kFewProbes[probes - 1]();
-  return probes == 8 ? QueriesOf<8>() : probes == 12 ? QueriesOf<12>() : QueriesOf<16>();
-}
+Queries PortableQueriesFor(int probes) { return QueriesFor(probes); }
 
 void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                      uint64_t first_line, LineMasks* masks) {
-  for (size_t i = 0; i < count; i++) {
-    uint64_t* words = masks[LineIndex(hashes[i], line_count) - first_line][Group(hashes[i])];
-    ForEachProbe(hashes[i], probes,
-                 [words](int lane, int position) { words[lane] |= uint64_t{1} << position; });
-  }
+  AddKeys(hashes, count, probes, line_count, first_line, masks);
 }
 
 const Kernel kPortableKernel = {"portable", PortableQueriesFor, PortableAddKeys,

@@ -47,6 +47,20 @@ inline uint64_t ExtraPositions16(uint64_t hash) {
   return (hash << 32 | hash >> 32) * kExtraPositionFactor;
 }
 
+// Seven bytes, of a probe each, as those of the lanes from the first one on.
+inline uint64_t TurnedToLanes(uint64_t seven_bytes, uint64_t hash) {
+  const uint32_t bits = 8 * FirstLane(hash);
+  return (seven_bytes << bits | seven_bytes >> (8 * kLanes - bits)) & kNotProbeBits;
+}
+// Of 1 to 6 probes: the unturned positions, each in the byte of its lane, and 0xFF in those bytes.
+inline uint64_t LanePositions(uint64_t hash) {
+  return TurnedToLanes(Positions(hash) & kNotProbeBits, hash);
+}
+template <int kProbes>
+uint64_t ProbedLanes(uint64_t hash) {
+  return TurnedToLanes((uint64_t{1} << (8 * kProbes)) - 1, hash);
+}
+
 // Calls probe(lane, unturned position) for each probe of the key, lane 7 being the special word.
 // The slow, obvious form: the portable kernel and the others are checked against it.
 template <typename Probe>
@@ -75,6 +89,7 @@ void ForEachProbe(uint64_t hash, int probes, Probe probe) {
 // The parts of a query that all kernels share.
 
 inline constexpr uint64_t kLowSixOfEachByte = 0x3F3F3F3F3F3F3F3F;
+inline constexpr uint64_t kLowestOfEachByte = 0x0101010101010101;
 inline constexpr uint64_t kSeedOfEachLane = 0x000F0F0F0F0F0F0F;
 
 inline uint64_t Word(const uint8_t* line, uint64_t lane) {
