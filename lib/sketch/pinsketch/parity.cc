@@ -163,8 +163,8 @@ void ParityBatch::AddToSymbols(uint32_t group, uint32_t sum) {
     return;
   }
   // Four symbols at a time, whether they get it or not: every compiler for every architecture has
-  // such vectors.
-  using Vector = uint32_t __attribute__((vector_size(16), aligned(4), may_alias));
+  // such vectors. Clang heeds an alignment only behind the name.
+  using Vector __attribute__((aligned(4), may_alias)) = uint32_t __attribute__((vector_size(16)));
   static constexpr uint32_t kAll = ~uint32_t{0};
   static constexpr uint32_t kMasks[16][4] = {
       {0, 0, 0, 0},       {kAll, 0, 0, 0},       {0, kAll, 0, 0},       {kAll, kAll, 0, 0},

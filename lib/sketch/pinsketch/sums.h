@@ -52,7 +52,7 @@ class PowerRows {
     uint16_t powers[kLevelsOfALine];
   };
   // Sixteen bytes, in a register: every compiler for every architecture has such vectors.
-  using Vector = uint64_t __attribute__((vector_size(16), aligned(16), may_alias));
+  using Vector __attribute__((may_alias)) = uint64_t __attribute__((vector_size(16)));
 
   static size_t LinesFor(int levels) {
     return (static_cast<size_t>(levels) + kLevelsOfALine - 1) / kLevelsOfALine;
