@@ -52,14 +52,14 @@ void Tally::Wrong(const std::string& what, const rocksdb::ReadOptions& read) {
 }
 
 Walk::Walk(rocksdb::DB* db, KeyKind kind, const std::vector<State>& states, bool may_tail,
-           char* buffer, Random* random, Tally* tally)
+           bool any_order, char* buffer, Random* random, Tally* tally)
     : kind_(kind), buffer_(buffer), random_(*random), tally_(*tally) {
   const State& state = states[random_() % states.size()];
   rows_ = &state.rows;
   read_.snapshot = state.snapshot;
   read_.auto_prefix_mode = random_() % 2 == 0;
-  read_.total_order_seek = random_() % 6 == 0;
-  read_.prefix_same_as_start = random_() % 5 == 0;
+  read_.total_order_seek = random_() % 6 == 0 || !any_order;
+  read_.prefix_same_as_start = random_() % 5 == 0 && any_order;
   read_.pin_data = random_() % 8 == 0;
   read_.readahead_size = random_() % 6 == 0 ? 4096 : 0;
   read_.fill_cache = random_() % 2 == 0;

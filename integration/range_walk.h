@@ -51,9 +51,10 @@ inline constexpr size_t kWalkBytes = 3 * kBoundBytes;
 class Walk {
  public:
   // `buffer`: kWalkBytes for bounds and seek keys, in which they are changed in place. `may_tail`:
-  // the iterator may be a tailing one, which knows no deletions of ranges.
-  Walk(rocksdb::DB* db, KeyKind kind, const std::vector<State>& states, bool may_tail, char* buffer,
-       Random* random, Tally* tally);
+  // the iterator may be a tailing one, which knows no deletions of ranges. `any_order`: else it is
+  // in total order, as a prefix extractor of RocksDB's own wants it.
+  Walk(rocksdb::DB* db, KeyKind kind, const std::vector<State>& states, bool may_tail,
+       bool any_order, char* buffer, Random* random, Tally* tally);
 
   // One step, whose result is compared.
   void Step();
