@@ -332,6 +332,23 @@ TEST(ExistingFilters, TakeLessThanKeysOfALargeSide) {
   EXPECT_LT(joined.piped.to_server + joined.piped.to_client, 4000u);
 }
 
+// More keys than either side may keep: those that filters deny are only counted.
+TEST(ExistingFilters, OfASmallSideForMillionsOfKeys) {
+  std::mt19937_64 random(53);
+  Table here, there;
+  for (uint64_t key = 10'000'000; there.size() < kMostKeysOfARange + 100'000; key++) {
+    const std::string text = std::to_string(key);
+    there.emplace_back(text, "");
+    if (key % 3000 == 0) here.emplace_back(text, "");
+  }
+  OneWithFilters sides(true, here, there, FilesOf(here, {"rocksieve.ribbon:10"}, &random));
+  FilterSettings settings;
+  settings.server.most_keys_per_range = kMostKeysOfARange;
+  const Joined joined = sides.Join(Operation::kCount, settings);
+  EXPECT_EQ(joined.statistics.matched_keys, here.size());
+  EXPECT_EQ(joined.statistics.ranges, 1u);
+}
+
 TEST(ExistingFilters, SayWhyTheyAreNotUsed) {
   std::mt19937_64 random(61);
   const auto [here, there] = RandomSides(2000, 2000, 1000, 61);

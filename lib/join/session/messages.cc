@@ -271,6 +271,16 @@ bool ReadAlternative(size_t index, ByteReader* in, Message* message) {
 
 }  // namespace
 
+absl::Status CheckKeyCounts(const char* who, uint64_t keys, const Pruning& pruning) {
+  const bool pruned = pruning.filters.has_value();
+  const uint64_t kept = pruned ? pruning.candidates : keys;
+  const uint64_t most = (pruned ? kMostKeysPerCandidate : 1) * kMostKeysOfARange;
+  if (kept <= kMostKeysOfARange && kept <= keys && keys <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(who, " says that it keeps ", kept, " of ", keys,
+                                                 " keys in a range, where ", kMostKeysOfARange,
+                                                 " of ", most, " are allowed"));
+}
+
 std::string Encode(const Message& message) {
   std::string bytes;
   std::visit([&bytes](const auto& alternative) { bytes.reserve(MostBytes(alternative)); }, message);

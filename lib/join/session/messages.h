@@ -35,8 +35,11 @@ namespace rocksieve::join {
 
 inline constexpr uint32_t kProtocolVersion = 1;
 
-// Of a range, at either side: a side that says it has more is not believed.
+// That either side keeps of a range: a side that says it has more is not believed. Where it drops keys by
+// existing filters, it scans at most so many for each that it may keep: a scan that finds hardly any
+// gives word in time.
 inline constexpr uint64_t kMostKeysOfARange = uint64_t{1} << 21;
+inline constexpr uint64_t kMostKeysPerCandidate = 4;
 
 struct Hello {
   uint32_t version = kProtocolVersion;
@@ -80,6 +83,9 @@ struct Pruning {
   uint64_t digest = 0;      // of these filters, as they came
   uint64_t candidates = 0;  // keys that passed
 };
+
+// InvalidArgument if no honest side, `who`, can have so many keys in a range.
+absl::Status CheckKeyCounts(const char* who, uint64_t keys, const Pruning& pruning);
 
 // A part of the key space, to be reconciled by itself. The salt of its hashes follows from that of
 // the session, the range, and the attempt.

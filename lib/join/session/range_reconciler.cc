@@ -303,18 +303,12 @@ bool RangeReconciler::ServerBegins(const ClientRange& range, const ExistingFilte
 }
 
 absl::Status RangeReconciler::CheckCounts(const ClientRange& range, const Facts& facts) const {
-  if (facts.sum.count > kMostKeysOfARange) {
-    return absl::InvalidArgumentError(absl::StrCat("the server says that it has ", facts.sum.count,
-                                                   " keys, where ", kMostKeysOfARange,
-                                                   " are allowed"));
-  }
-  if (!facts.pruning.filters) return absl::OkStatus();
   const bool sent =
       range.attempt == 0 && context_->existing.role() == ExistingFilterExchange::Role::kSender;
-  if (!sent || facts.pruning.candidates > facts.sum.count) {
+  if (facts.pruning.filters && !sent) {
     return absl::InvalidArgumentError("the server dropped keys for no reason");
   }
-  return absl::OkStatus();
+  return CheckKeyCounts("the server", facts.sum.count, facts.pruning);
 }
 
 bool RangeReconciler::PrunedRightly(const ClientRange& range, const Pruning& pruning) const {

@@ -50,8 +50,6 @@ class Sample {
 constexpr char kWhat[] = "keys of a range";
 constexpr size_t kFewSparseKeys = 50;
 constexpr size_t kFirstCandidates = 256, kManyCandidates = 1 << 14, kMostAtOnce = 1 << 22;
-// So that a scan that finds hardly any candidates gives word in time.
-constexpr uint64_t kMostKeysPerCandidate = 4;
 
 // Room for more candidates, of at most so many; for as many as are expected, if there are many and
 // there is memory: to copy them each time that their number has doubled costs as much again as to

@@ -29,17 +29,7 @@ absl::Status CheckCounts(const Open& open) {
   if (open.interval.end && *open.interval.end < open.interval.begin) {
     return absl::InvalidArgumentError("the client opened a range that ends before it begins");
   }
-  if (open.sum.count > kMostKeysOfARange) {
-    return absl::InvalidArgumentError(absl::StrCat("the client says that it has ", open.sum.count,
-                                                   " keys in a range, where ", kMostKeysOfARange,
-                                                   " are allowed"));
-  }
-  if (open.pruning.filters && open.pruning.candidates > open.sum.count) {
-    return absl::InvalidArgumentError(absl::StrCat("the client says that filters left ",
-                                                   open.pruning.candidates, " of its ",
-                                                   open.sum.count, " keys in a range"));
-  }
-  return absl::OkStatus();
+  return CheckKeyCounts("the client", open.sum.count, open.pruning);
 }
 
 // A range that was too large comes again with the end that it was told: its keys are here.
