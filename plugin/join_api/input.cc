@@ -145,7 +145,7 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,
   if (on.empty()) return JoinKeyExpression();
   NamedExtractors named;
   for (const auto& [name, extract] : extractors) {
-    named[name] = [extract](const Row& row, std::string* join_key) {
+    named[name] = [extract = extract](const Row& row, std::string* join_key) {
       return extract(row.key, row.value, join_key);
     };
   }
