@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -50,12 +51,14 @@ class RemoteSession {
     bool describe = false;  // to be told which column families are served
   };
 
-  // Connects, and asks for a view.
+  // Connects, and asks for a view. `first`: of the session that will run, its first message, which
+  // goes along instead of waiting for the answer; empty: that waits.
   static absl::StatusOr<std::unique_ptr<RemoteSession>> Start(const Remote& remote,
                                                               const ViewRequest& request,
                                                               const Wish& wish,
                                                               const Cancellation* cancellation,
-                                                              const DriveLimits& limits);
+                                                              const DriveLimits& limits,
+                                                              std::string_view first = "");
   ~RemoteSession();
 
   const ServerView& view() const { return view_; }
@@ -67,7 +70,8 @@ class RemoteSession {
   struct Call;
   RemoteSession(std::unique_ptr<Call> call, const Cancellation* cancellation,
                 const DriveLimits& limits);
-  absl::Status Greet(const Remote& remote, const ViewRequest& request, const Wish& wish);
+  absl::Status Greet(const Remote& remote, const ViewRequest& request, const Wish& wish,
+                     std::string_view first);
 
   const std::unique_ptr<Call> call_;
   const Cancellation* const cancellation_;

@@ -105,9 +105,23 @@ class RemoteJoin {
     const std::string asked_for = view_;
     MemoryAccount memory(options_.memory_bytes);
     const DriveLimits limits = Within(&memory, options_.limits);
-    absl::StatusOr<std::unique_ptr<RemoteSession>> remote =
-        RemoteSession::Start(remote_, options_.request,
-                             {view_, options_.strategy, options_.describe}, cancellation_, limits);
+    const absl::StatusOr<Strategy> strategy = StrategyNamed(options_.strategy);
+    if (!strategy.ok()) return strategy.status();
+    ClientSessionOptions client_options = OptionsWithin(limits, &memory);
+    client_options.planner.strategy = *strategy;
+    CancellableSink sink(sink_, cancellation_);
+    std::optional<ClientSession> session;
+    std::string hello;
+    // Before the answer to the greeting, which saves a round trip, unless a session begins by it.
+    if (asked_for.empty() && shared_ == nullptr) {
+      session.emplace(&source_, &sink, client_options);
+      absl::StatusOr<std::string> first = session->Next();
+      if (!first.ok()) return first.status();
+      hello = *std::move(first);
+    }
+    absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
+        remote_, options_.request, {view_, options_.strategy, options_.describe}, cancellation_,
+        limits, hello);
     started_ = remote.ok();
     if (!remote.ok()) return remote.status();
     view_ = (*remote)->view().name;
@@ -119,41 +133,42 @@ class RemoteJoin {
     if (!asked_for.empty() && !resumed) {
       RETURN_IF_ERROR(Restart());
     }
-    ClientSessionOptions client_options = options_.client;
-    client_options.memory = &memory;
-    client_options.most_message_bytes = limits.most_message_bytes;
-    client_options.existing.most_bytes =
-        std::min(client_options.existing.most_bytes, options_.memory_bytes / 4);
+    if (!session) {
+      client_options.interval = *rest_;
+      // What sessions share they share from the start: one that was broken is on its own.
+      client_options.shared = std::exchange(shared_, nullptr);
+      if (client_options.shared != nullptr) client_options.salt = client_options.shared->salt();
+      session.emplace(&source_, &sink, client_options);
+    }
+    WireCounts counts;
+    const absl::Status status = (*remote)->Run(&*session, &counts);
+    if (client_options.shared != nullptr) client_options.shared->Leave();
+    report_->wire_bytes_sent += counts.bytes_sent;
+    report_->wire_bytes_received += counts.bytes_received;
+    AddStatistics(session->statistics(), report_);
+    rest_ = session->Uncommitted();
+    server_failed_ = session->other_side_failed();
+    // All is proven and with the sink; how the stream ended does not matter any more.
+    return rest_ ? status : absl::OkStatus();
+  }
+
+  ClientSessionOptions OptionsWithin(const DriveLimits& limits, MemoryAccount* memory) {
+    ClientSessionOptions options = options_.client;
+    options.memory = memory;
+    options.most_message_bytes = limits.most_message_bytes;
+    options.existing.most_bytes = std::min(options.existing.most_bytes, options_.memory_bytes / 4);
     // What waits for a proof never fills a disk.
-    client_options.most_unproven_bytes =
-        std::min(client_options.most_unproven_bytes, FreeBytes("") / 2);
-    client_options.interval = *rest_;
-    // What sessions share they share from the start: one that was broken is on its own.
-    client_options.shared = std::exchange(shared_, nullptr);
-    client_options.salt =
-        client_options.shared == nullptr ? RandomSalt() : client_options.shared->salt();
-    client_options.range_done = [this](const RangeReport& range) {
+    options.most_unproven_bytes = std::min(options.most_unproven_bytes, FreeBytes("") / 2);
+    options.interval = *rest_;
+    options.salt = RandomSalt();
+    options.range_done = [this](const RangeReport& range) {
       if (!options_.keep_ranges && !options_.range_done) return;
       RangeSummary summary = range;
       summary.address = remote_.address;
       if (options_.range_done) options_.range_done(summary);
       if (options_.keep_ranges) report_->range_reports.push_back(std::move(summary));
     };
-    const absl::StatusOr<Strategy> strategy = StrategyNamed(options_.strategy);
-    if (!strategy.ok()) return strategy.status();
-    client_options.planner.strategy = *strategy;
-    CancellableSink sink(sink_, cancellation_);
-    ClientSession session(&source_, &sink, client_options);
-    WireCounts counts;
-    const absl::Status status = (*remote)->Run(&session, &counts);
-    if (client_options.shared != nullptr) client_options.shared->Leave();
-    report_->wire_bytes_sent += counts.bytes_sent;
-    report_->wire_bytes_received += counts.bytes_received;
-    AddStatistics(session.statistics(), report_);
-    rest_ = session.Uncommitted();
-    server_failed_ = session.other_side_failed();
-    // All is proven and with the sink; how the stream ended does not matter any more.
-    return rest_ ? status : absl::OkStatus();
+    return options;
   }
 
   // What was finished was true of another state of the server's data.

@@ -11,11 +11,13 @@
 #include <grpc/support/time.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/support/client_callback.h>
 
 #include "join.grpc.pb.h"
 #include "lib/join/rows/return_if_error.h"
 #include "lib/transport/credentials.h"
+#include "lib/transport/frame.h"
 #include "lib/transport/server.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
@@ -24,9 +26,9 @@ namespace rocksieve::join {
 namespace {
 
 constexpr int kReconnectMs = 200;
-// Of what the server sends before this side has read it: a second of 32 Mbit/s of rows. gRPC's own
-// measure of the link grows it to tens of megabytes for a server that sends as fast as it can.
+// Of what the server sends before this side has read it, at first: a second of 32 Mbit/s of rows.
 constexpr int kAheadBytes = 4 << 20;
+constexpr size_t kMostBufferBytes = 16 << 20;  // of gRPC, for a connection
 constexpr size_t kMostIdentityBytes = 256;  // of a database, for messages
 
 std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
@@ -35,8 +37,12 @@ std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // Else gRPC lets the server send ahead as much as the line carries: 80 MiB on a fast one.
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  // Else the server may send ahead 64 KiB and a message on a line, whatever its streams may: with a delay
+  // of 50 ms, 4 MB/s. What gRPC finds that a line carries can be 80 MiB, so it gets a limit.
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 1);
+  grpc::ResourceQuota quota("rocksieve");
+  quota.Resize(kMostBufferBytes);
+  arguments.SetResourceQuota(quota);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kAheadBytes);
   // Each attempt connects anew, and does not inherit the waiting times of the one before.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -201,7 +207,7 @@ RemoteSession::~RemoteSession() {
 
 absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
     const Remote& remote, const ViewRequest& request, const Wish& wish,
-    const Cancellation* cancellation, const DriveLimits& limits) {
+    const Cancellation* cancellation, const DriveLimits& limits, std::string_view first) {
   RETURN_IF_ERROR(cancellation->Check());
   auto call = std::make_unique<Call>();
   call->channel = Connect(remote);
@@ -218,12 +224,12 @@ absl::StatusOr<std::unique_ptr<RemoteSession>> RemoteSession::Start(
     call->context.AddMetadata(kTokenMetadata, kTokenScheme + remote.token);
   }
   std::unique_ptr<RemoteSession> session(new RemoteSession(std::move(call), cancellation, limits));
-  RETURN_IF_ERROR(session->Greet(remote, request, wish));
+  RETURN_IF_ERROR(session->Greet(remote, request, wish, first));
   return session;
 }
 
 absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& request,
-                                  const Wish& wish) {
+                                  const Wish& wish, std::string_view first) {
   v1::Start start;
   start.set_version(kTransportVersion);
   start.set_column_family(request.column_family);
@@ -237,6 +243,11 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
   call_->finished = false;
   stream->Open(call_->stub.get(), start);
   stream->Begin(limits_.exchange, cancellation_);
+  if (!first.empty()) {
+    FrameWriter writer;
+    writer.Add(first);
+    stream->Send(writer.TakePiece());
+  }
   const Exchange::Event event = stream->Wait(/*for_arrival=*/true, /*for_room=*/false);
   std::string none;
   if (!stream->TakeArrived(&none)) {
