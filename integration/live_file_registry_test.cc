@@ -177,7 +177,7 @@ class HistoryOf : public testing::Test {
 
   static constexpr auto kFlush = rocksdb::TableFileCreationReason::kFlush;
   static constexpr auto kCompaction = rocksdb::TableFileCreationReason::kCompaction;
-  const rocksdb::BlockBasedTableOptions table_;
+  const rocksdb::BlockBasedTableOptions table_{};
   History history_;
   bool looks_ = true;
 };
