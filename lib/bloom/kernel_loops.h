@@ -30,8 +30,9 @@ void QueryMany(const Filter& filter, const uint64_t* hashes, size_t count, bool*
     const size_t keys = count - begin < kKeysAhead ? count - begin : kKeysAhead;
     for (size_t i = 0; i < keys; i++) {
       lines[i] = array.LineOf(hashes[begin + i]);
-      __builtin_prefetch(lines[i]);
-      __builtin_prefetch(lines[i] + kLineBytes - 1);  // blocks are not aligned to cache lines
+      __builtin_prefetch(lines[i], 0, kAheadLocality);
+      // Blocks are not aligned to cache lines.
+      __builtin_prefetch(lines[i] + kLineBytes - 1, 0, kAheadLocality);
     }
     for (size_t i = 0; i < keys; i++) {
       may_contain[begin + i] = LineHas<kProbes>(lines[i], hashes[begin + i]);

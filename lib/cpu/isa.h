@@ -41,6 +41,8 @@ bool CpuHasVpclmulqdq();
 
 // Keys on their way at once. More than a core can have open, and as many as RocksDB asks at once.
 inline constexpr size_t kKeysAhead = 32;
+// As __builtin_prefetch() has it: into L2, to which more lines can be on their way than to L1.
+inline constexpr int kAheadLocality = 2;
 
 // Filters of fewer bytes are asked key after key. They fit into the smallest cache of a core, and
 // where they are in none, little is waited for. docs/decisions/filters.md has the figures.

@@ -112,9 +112,10 @@ class CuckooFilter final : public Filter {
   // Always inline: g++ 12 takes a function that does nothing but prefetch for one without effects,
   // and leaves out the call. The address may be anything.
   [[gnu::always_inline]] void Prefetch(uint64_t slot) const {
-    __builtin_prefetch(reinterpret_cast<const void*>(
-        reinterpret_cast<uintptr_t>(table_.slots) +
-        SlotBit(slot, table_.fingerprint_bits, table_.first_wide_slot) / 8));
+    const uint64_t byte = SlotBit(slot, table_.fingerprint_bits, table_.first_wide_slot) / 8;
+    __builtin_prefetch(
+        reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(table_.slots) + byte), 0,
+        kAheadLocality);
   }
 
   void (CuckooFilter::*const many_)(const uint64_t*, size_t, bool*) const;

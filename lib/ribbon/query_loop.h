@@ -70,8 +70,9 @@ struct QueryOf {
         places[i] = PlaceOf(table, hashes[begin + i]);
         const Zone& zone = ZoneOf(table, places[i]);
         const uint8_t* first = GroupAt(table, zone, places[i]);
-        __builtin_prefetch(first);
-        __builtin_prefetch(first + places[i].row().ThirdGroupDistance() * zone.columns);
+        __builtin_prefetch(first, 0, kAheadLocality);
+        __builtin_prefetch(first + places[i].row().ThirdGroupDistance() * zone.columns, 0,
+                           kAheadLocality);
       }
       for (size_t i = 0; i < rows; i++) may_contain[begin + i] = Ask(table, places[i]);
     }
