@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A writer is killed at each of its calls that change a file. Wherever RocksDB opens what it left, with
-all rows, our commands find nothing wrong."""
+all rows, our commands find nothing wrong. And what they call lost or damaged, RocksDB refuses."""
 
 import shutil
 import signal
 import unittest
 
-from environment import BUILD, HAS_JOIN, Sandbox, document, pairs_of_scan, run
+from environment import (BUILD, COMMAND, HAS_JOIN, Sandbox, document, load, pairs_of_scan, run,
+                         thorough)
 
 KILL_AT_CALL = BUILD / "lib" / "libkill_at_call.so"
 VERDICTS = {"doctor": "healthy", "explain": "ok", "report": "ok"}
@@ -26,6 +27,7 @@ STEPS = [
 ]
 
 
+@thorough
 class EachCall(Sandbox):
     def setUp(self):
         super().setUp()
@@ -82,6 +84,41 @@ class EachCall(Sandbox):
             shutil.rmtree(base, ignore_errors=True)
             (self.directory / "db").rename(base)
             before = after
+
+
+def overwritten(pattern, change):
+    def damage(database):
+        [path, *_] = sorted(database.glob(pattern))
+        path.write_bytes(change(path.read_bytes()))
+    return damage
+
+
+DAMAGE = {
+    "CURRENT names nothing": overwritten("CURRENT", lambda _: b"MANIFEST-999999\n"),
+    "CURRENT is garbage": overwritten("CURRENT", lambda _: b"\x85\x11\xfe" * 20),
+    "MANIFEST is garbage": overwritten("MANIFEST-*", lambda data: b"x" * len(data)),
+    "a flipped bit in the MANIFEST": overwritten(
+        "MANIFEST-*", lambda data: bytes([*data[:20], data[20] ^ 4, *data[21:]])),
+    "a table is missing": lambda database: next(database.glob("*.sst")).unlink(),
+    "a table is short": overwritten("*.sst", lambda data: data[:-100]),
+    "a table's last byte": overwritten("*.sst", lambda data: data[:-1] + b"\0"),
+}
+
+
+class Damage(Sandbox):
+    def test_what_is_called_lost_or_damaged_is_refused_by_rocksdb(self):
+        load(self.directory / "healthy", rows(0))
+        self.assertEqual(0, run(COMMAND, "explain", f"--db={self.directory / 'healthy'}").code)
+        for number, (name, damage) in enumerate(DAMAGE.items()):
+            with self.subTest(damage=name):
+                database = self.directory / str(number)
+                shutil.copytree(self.directory / "healthy", database)
+                damage(database)
+                for command in ("doctor", "explain"):
+                    said = run(COMMAND, command, f"--db={database}")
+                    self.assertNotEqual(0, said.code, said)
+                    self.assertRegex(said.out + said.err, "damaged|lost|[Rr]estore|repair")
+                self.assertNotEqual(0, run("ldb", f"--db={database}", "delete", "nothing").code)
 
 
 if __name__ == "__main__":
