@@ -36,9 +36,10 @@ constexpr double kMostOver = 1.07, kInherited = 1.1;
 
 // What the solver knows of a file.
 struct Demand {
-  double keys;          // that take of the budget
-  double price_factor;  // keys per lookup weight, 1 if the file has all keys: the price of its bits
-  double run_share;     // of the entries in its range, those that are its own
+  double keys;  // that take of the budget
+  // Of keys per lookup weight, 1 if the file has all keys: the price of its bits. The logarithm.
+  double log_price_factor;
+  double run_share;  // of the entries in its range, those that are its own
   const Hull* hull;
 };
 
@@ -70,39 +71,40 @@ std::vector<Demand> DemandsOf(const Allocator& allocator, const std::vector<Budg
     };
     const double run_share = factor(even[i], 1);
     const double price = heard.empty() ? run_share : factor(heard[i], kMostPriceFactor);
-    demands.push_back(
-        {files[i].budgeted ? keys : 0, price, run_share, &allocator.HullFor(files[i].filter_keys)});
+    demands.push_back({files[i].budgeted ? keys : 0, std::log(price), run_share,
+                       &allocator.HullFor(files[i].filter_keys)});
   }
   return demands;
 }
 
-double BitsOf(const Demand& demand, double theta) {
-  return demand.hull->BitsAt(theta * demand.price_factor);
+// Theta is given by its logarithm.
+double BitsOf(const Demand& demand, double log_theta) {
+  return demand.hull->BitsAtLog(log_theta + demand.log_price_factor);
 }
 
-double TotalBits(const std::vector<Demand>& demands, double theta) {
+double TotalBits(const std::vector<Demand>& demands, double log_theta) {
   double bits = 0;
-  for (const Demand& demand : demands) bits += demand.keys * BitsOf(demand, theta);
+  for (const Demand& demand : demands) bits += demand.keys * BitsOf(demand, log_theta);
   return bits;
 }
 
-// The theta at which the demands take so many bits in all, or the nearest to that. TotalBits() is
-// nearly a straight line over log theta, so a secant that keeps the root between its ends (the
-// Illinois rule) needs a handful of steps.
+// At which the demands take so many bits in all, or the nearest to that. TotalBits() is nearly a
+// straight line over it, so a secant that keeps the root between its ends (the Illinois rule) needs
+// a handful of steps.
 double SolveTheta(const std::vector<Demand>& demands, double total_bits) {
   double low = std::log(1e-16), high = std::log(1e6);
-  double over = TotalBits(demands, std::exp(low)) - total_bits;
-  double under = TotalBits(demands, std::exp(high)) - total_bits;
-  if (over <= 0) return std::exp(low);
-  if (under >= 0) return std::exp(high);
+  double over = TotalBits(demands, low) - total_bits;
+  double under = TotalBits(demands, high) - total_bits;
+  if (over <= 0) return low;
+  if (under >= 0) return high;
   const double close_enough = 1e-6 * total_bits;
   int same_side = 0;
   for (int step = 0; step < 60 && high - low > 1e-9; step++) {
     // Every fourth step halves, should the line have a long flat.
     const double middle =
         step % 4 == 3 ? (low + high) / 2 : low + (high - low) * over / (over - under);
-    const double excess = TotalBits(demands, std::exp(middle)) - total_bits;
-    if (std::abs(excess) <= close_enough) return std::exp(middle);
+    const double excess = TotalBits(demands, middle) - total_bits;
+    if (std::abs(excess) <= close_enough) return middle;
     if (excess > 0) {
       low = middle;
       over = excess;
@@ -115,7 +117,7 @@ double SolveTheta(const std::vector<Demand>& demands, double total_bits) {
       same_side = -1;
     }
   }
-  return std::exp((low + high) / 2);
+  return (low + high) / 2;
 }
 
 }  // namespace
@@ -188,7 +190,9 @@ double Allocator::DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size
     kept += (1 - rewritten) * std::max(0.0, files[i].filter_bits);
     demand.keys *= rewritten + (stays ? growth : kRewritten * growth);
     // A bit per key less doubles the price.
-    if (!stays) demand.price_factor *= std::exp2(kMeanAge * growth * demand.run_share * mean_bits);
+    if (!stays) {
+      demand.log_price_factor += kMeanAge * growth * demand.run_share * mean_bits * std::log(2.0);
+    }
   }
   double bits = std::min(ideal, BitsOf(demands[next], SolveTheta(demands, budget - kept)));
   if (!stays) bits = std::max(bits, kLeastFile * ideal);

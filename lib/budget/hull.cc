@@ -208,8 +208,11 @@ double Hull::fewest_bits() const {
 }
 
 double Hull::BitsAt(double price) const {
+  return BitsAtLog(std::log(std::max(price, std::numeric_limits<double>::min())));
+}
+
+double Hull::BitsAtLog(double log_price) const {
   if (stretches_.empty()) return fixed_bits_;
-  const double log_price = std::log(std::max(price, std::numeric_limits<double>::min()));
   const auto stretch =
       std::partition_point(stretches_.begin(), stretches_.end(),
                            [&](const Stretch& s) { return s.end_log_price < log_price; });

@@ -82,6 +82,8 @@ class Hull {
 
   // The bits per key to spend if one costs `price` reads; falls as the price rises.
   double BitsAt(double price) const;
+  // The same by the natural logarithm of the price.
+  double BitsAtLog(double log_price) const;
 
   // Reads per missing key at a file with so many bits per key: on the hull, interpolated.
   double CostAt(double bits_per_key) const;

@@ -13,7 +13,7 @@ namespace {
 
 // More would be lost in rounding.
 constexpr size_t kMaxDigits = 12;
-constexpr double kSmallestUnit = 1e-15;
+constexpr uint64_t kWhole = uint64_t{1} << 63, kSmallestUnit = 9000;
 
 using ByteSet = std::bitset<256>;
 
@@ -42,7 +42,8 @@ KeyScale::KeyScale(const std::vector<std::string_view>& sample) {
   if (sample.empty()) return;
   const auto [least, most] = std::minmax_element(sample.begin(), sample.end());
   prefix_size_ = range::CommonPrefix(*least, *most);
-  double unit = 1;
+  // Whole numbers, so that all later digits together never weigh more than one step of a digit.
+  uint64_t unit = kWhole;
   for (size_t i = 0; i < kMaxDigits && unit > kSmallestUnit; i++) {
     ByteSet seen;
     bool some_end = false;
@@ -64,18 +65,18 @@ KeyScale::KeyScale(const std::vector<std::string_view>& sample) {
       if (alphabet[byte] && value < 255) value++;
     }
     const size_t base = alphabet.count() + (some_end ? 1 : 0);
-    unit /= static_cast<double>(base);
+    unit /= base;
     digit.unit = unit;
     digits_.push_back(digit);
   }
 }
 
 double KeyScale::PositionOf(std::string_view key) const {
-  double position = 0;
+  uint64_t position = 0;
   for (size_t i = 0; i < digits_.size() && prefix_size_ + i < key.size(); i++) {
     position += digits_[i].unit * digits_[i].value[static_cast<uint8_t>(key[prefix_size_ + i])];
   }
-  return position;
+  return static_cast<double>(position) / static_cast<double>(kWhole);
 }
 
 namespace {
@@ -151,6 +152,7 @@ std::vector<std::string_view> EndsOf(const std::vector<BudgetedFile>& files) {
 KeyCells::KeyCells(const std::vector<BudgetedFile>& files)
     : scale_(EndsOf(files)), ranges_(files.size()) {
   struct End {
+    double position;
     std::string_view key;
     size_t file;
     bool is_largest;
@@ -159,14 +161,16 @@ KeyCells::KeyCells(const std::vector<BudgetedFile>& files)
   ends.reserve(2 * files.size());
   for (size_t i = 0; i < files.size(); i++) {
     const auto [low, high] = std::minmax(files[i].smallest, files[i].largest);
-    ends.push_back({low, i, false});
-    ends.push_back({high, i, true});
+    ends.push_back({scale_.PositionOf(low), low, i, false});
+    ends.push_back({scale_.PositionOf(high), high, i, true});
   }
-  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.key < b.key; });
+  // Positions keep the order of keys, and are quicker to compare.
+  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
+    return a.position != b.position ? a.position < b.position : a.key < b.key;
+  });
   for (const End& end : ends) {
     if (keys_.empty() || end.key != keys_.back()) {
-      const double position = scale_.PositionOf(end.key);
-      positions_.push_back(positions_.empty() ? position : std::max(position, positions_.back()));
+      positions_.push_back(end.position);
       keys_.push_back(end.key);
     }
     const size_t cell = 2 * (keys_.size() - 1);

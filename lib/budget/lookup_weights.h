@@ -19,13 +19,13 @@ class KeyScale {
   // A sample of no keys is allowed.
   explicit KeyScale(const std::vector<std::string_view>& sample);
 
-  // 0 to 1.
+  // 0 to 1. No less for a greater key, of those in the sample.
   double PositionOf(std::string_view key) const;
 
  private:
   struct Digit {
     std::array<uint8_t, 256> value;
-    double unit;  // weight of one step of the value
+    uint64_t unit;  // weight of one step of the value, of 2^63
   };
 
   size_t prefix_size_ = 0;
