@@ -10,8 +10,8 @@
 // compared with a std::map, keys and values; so are Get and MultiGet. Another database with the
 // same policy is written by the same threads.
 //
-// Ends after N operations (300,000) in whole databases. --specs: filters of these specs instead, for
-// keys and prefixes, in tiny partitions more often than not; iterators ask in total order.
+// Ends after N operations (300,000) in whole databases. --specs: filters of these instead, for keys
+// and prefixes, in tiny partitions more often than not; iterators ask in total order.
 // --without: no filters, to tell RocksDB's own faults. Exit codes: 0 nothing was lost, and filters
 // refused something; 1 not so; 2 a database cannot be opened. RocksDB's public headers and option
 // strings only: compiles with those of 7.4 to 11.8.

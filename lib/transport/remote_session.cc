@@ -37,8 +37,8 @@ std::shared_ptr<grpc::Channel> Connect(const Remote& remote) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // Else the server may send ahead 64 KiB and a message on a line, whatever its streams may: with a delay
-  // of 50 ms, 4 MB/s. What gRPC finds that a line carries can be 80 MiB, so it gets a limit.
+  // Else the server may send ahead 64 KiB and a message on a line, whatever its streams may: with
+  // a delay of 50 ms, 4 MB/s. What gRPC finds that a line carries can be 80 MiB: it has a limit.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 1);
   grpc::ResourceQuota quota("rocksieve");
   quota.Resize(kMostBufferBytes);

@@ -35,9 +35,9 @@ namespace rocksieve::join {
 
 inline constexpr uint32_t kProtocolVersion = 1;
 
-// That either side keeps of a range: a side that says it has more is not believed. Where it drops keys by
-// existing filters, it scans at most so many for each that it may keep: a scan that finds hardly any
-// gives word in time.
+// That either side keeps of a range: a side that says it has more is not believed. Where it drops
+// keys by existing filters, it scans at most so many for each that it may keep: a scan that finds
+// hardly any gives word in time.
 inline constexpr uint64_t kMostKeysOfARange = uint64_t{1} << 21;
 inline constexpr uint64_t kMostKeysPerCandidate = 4;
 
