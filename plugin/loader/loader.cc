@@ -17,60 +17,8 @@
 
 namespace rocksieve::loader {
 
-const link_map* MapOf(void* address) {
-  Dl_info info;
-  void* map = nullptr;
-  return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 ? nullptr
-                                                             : static_cast<link_map*>(map);
-}
-
-const char* NameOf(const link_map* map) {
-  return map != nullptr && map->l_name[0] != '\0' ? map->l_name : "the program itself";
-}
-
-void* Loaded(const char* path, int more_flags) {
-  return dlopen(path, RTLD_NOLOAD | RTLD_LAZY | more_flags);
-}
-
-void* HandleOf(const link_map* map) {
-  if (map == nullptr) return nullptr;
-  return map->l_name[0] == '\0' ? dlopen(nullptr, RTLD_LAZY) : Loaded(map->l_name);
-}
-
-void* OwnSymbol(void* object, const char* name) {
-  void* const symbol = dlsym(object, name);
-  link_map* map = nullptr;
-  if (symbol == nullptr || dlinfo(object, RTLD_DI_LINKMAP, &map) != 0) return nullptr;
-  return MapOf(symbol) == map ? symbol : nullptr;
-}
-
-LoadedFiles::LoadedFiles() { dl_iterate_phdr(&Add, this); }
-
-LoadedFiles::~LoadedFiles() {
-  for (size_t i = 0; i < size_; ++i) free(paths_[i]);
-  free(paths_);
-}
-
-int LoadedFiles::Add(dl_phdr_info* info, size_t, void* files) {
-  auto* const self = static_cast<LoadedFiles*>(files);
-  if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
-  void* const larger = realloc(self->paths_, (self->size_ + 1) * sizeof(char*));
-  if (larger == nullptr) return 1;
-  self->paths_ = static_cast<char**>(larger);
-  char* const copy = strdup(info->dlpi_name);
-  if (copy == nullptr) return 1;
-  self->paths_[self->size_++] = copy;
-  return 0;
-}
-
 namespace {
 
-// std::string rocksdb::GetRocksVersionAsString(bool), with libstdc++'s strings of today, and with
-// those from before GCC 5.
-constexpr char kVersion[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
-constexpr char kVersionOfOldStrings[] = "_ZN7rocksdb23GetRocksVersionAsStringEb";
-// Where the build registers; releases before it can load no plugin.
-constexpr char kRegistry[] = "_ZN7rocksdb14ObjectRegistry11NewInstanceEv";
 constexpr char kBuildMark[] = "rocksieve_built_for";
 // "librocksieve-9.10.so.1": by the SONAME, so that no loader takes the build of another interface.
 constexpr char kBuildPrefix[] = "librocksieve-";
@@ -80,36 +28,6 @@ std::atomic<void*> build{nullptr};  // the handle of dlopen
 std::atomic<bool> said{false};
 // RocksDB's own static objects call us before that.
 std::atomic<bool> started{false};
-
-// A std::string as libstdc++ has it, without its runtime. Functions return one in memory that the
-// caller gives, as they do any structure of this size.
-struct CppString {
-  const char* data;
-  size_t size;
-  char local[16];  // the text itself, if it fits: where `data` points, unless we were copied
-};
-
-// "9.10.0", and its parts.
-struct Version {
-  char text[32] = "";
-  char series[16] = "";  // "9.10"; empty if the text is no version
-};
-
-Version VersionOf(void* function) {
-  Version version;
-  const CppString text = reinterpret_cast<CppString (*)(bool)>(function)(/*with_patch=*/true);
-  const char* const data = text.size < sizeof(text.local) ? text.local : text.data;
-  snprintf(version.text, sizeof(version.text), "%.*s", static_cast<int>(text.size & 0xff), data);
-  constexpr char kDigits[] = "0123456789";
-  const size_t major = strspn(version.text, kDigits);
-  if (major == 0 || major > 4 || version.text[major] != '.') return version;
-  const size_t minor = strspn(version.text + major + 1, kDigits), end = major + 1 + minor;
-  if (minor == 0 || minor > 4 || (version.text[end] != '.' && version.text[end] != '\0')) {
-    return version;
-  }
-  memcpy(version.series, version.text, end);
-  return version;
-}
 
 // Of the RocksDBs that libraries do not see, since a program opened them for itself, the one wanted
 // or the only one: its kVersion. Null if there is none, or, and why, too many.
@@ -177,13 +95,13 @@ void ListBuilds(const char* directory, Sentence* list) {
 }
 
 // Null, and why, if there is no build for the release, or it cannot be loaded.
-void* LoadBuild(const Version& version, void* version_function, Sentence* why) {
+void* LoadBuild(const Release& release, void* version_function, Sentence* why) {
   const link_map* const map = MapOf(version_function);
   const char* const rocksdb = NameOf(map);
   char directory[PATH_MAX], path[PATH_MAX + 64];
   for (const bool follow_links : {false, true}) {
     if (!OwnDirectory(follow_links, directory)) continue;
-    snprintf(path, sizeof(path), "%s/%s%s%s", directory, kBuildPrefix, version.series,
+    snprintf(path, sizeof(path), "%s/%s%s%s", directory, kBuildPrefix, release.series,
              kBuildSuffix);
     if (access(path, R_OK) != 0) continue;
     // The build has no other way to the symbols of a RocksDB that is private.
@@ -194,7 +112,7 @@ void* LoadBuild(const Version& version, void* version_function, Sentence* why) {
       why->Format(
           "rocksieve: the RocksDB in this process is %s (%s), but its build of rocksieve cannot "
           "be loaded, and the program runs without: %s",
-          version.text, rocksdb, dlerror());
+          release.text, rocksdb, dlerror());
     }
     return handle;
   }
@@ -205,19 +123,8 @@ void* LoadBuild(const Version& version, void* version_function, Sentence* why) {
       "rocksieve: the RocksDB in this process is %s (%s), and the builds of rocksieve in %s are "
       "for "
       "%s. The program runs without rocksieve; build rocksieve against RocksDB %s.",
-      version.text, rocksdb, directory, builds.text[0] == '\0' ? "no release" : builds.text,
-      version.series);
-  return nullptr;
-}
-
-// Releases that share their MAJOR.MINOR with one that is served.
-const char* WhyRefused(const Version& version) {
-  if (strcmp(version.text, "7.0.1") == 0 || strcmp(version.text, "7.0.2") == 0) {
-    return "which hands plugins another interface than 7.0.3";
-  }
-  if (strcmp(version.text, "10.1.0") == 0) {
-    return "the number that the withdrawn 9.11.1 bears by mistake (9.11.2 replaces it)";
-  }
+      release.text, rocksdb, directory, builds.text[0] == '\0' ? "no release" : builds.text,
+      release.series);
   return nullptr;
 }
 
@@ -234,21 +141,21 @@ bool IsSeenByAll(const char* wanted, void* version_function, Sentence* why) {
 }
 
 // What must hold before a build may be loaded beside the RocksDB that every library sees.
-bool MayServe(const char* wanted, void* version_function, const Version& version, Sentence* why) {
+bool MayServe(const char* wanted, void* version_function, const Release& release, Sentence* why) {
   const char* const path = NameOf(MapOf(version_function));
   if (!IsSeenByAll(wanted, version_function, why)) return false;
-  if (version.series[0] == '\0') {
+  if (release.series[0] == '\0') {
     why->Format(
         "rocksieve: the RocksDB in this process (%s) says that it is release \"%s\", and "
         "there is no such. The program runs without rocksieve.",
-        path, version.text);
+        path, release.text);
     return false;
   }
-  if (const char* const refused = WhyRefused(version)) {
+  if (const char* const refused = WhyRefused(release)) {
     why->Format(
         "rocksieve: the RocksDB in this process is %s (%s), %s. No rocksieve fits it, and "
         "the program runs without.",
-        version.text, path, refused);
+        release.text, path, refused);
     return false;
   }
   void* const registry = dlsym(RTLD_DEFAULT, kRegistry);
@@ -257,13 +164,13 @@ bool MayServe(const char* wanted, void* version_function, const Version& version
   if (other == MapOf(version_function)) return true;
   void* const handle = HandleOf(other);
   void* const its_function = handle == nullptr ? nullptr : OwnSymbol(handle, kVersion);
-  const Version its = its_function == nullptr ? Version() : VersionOf(its_function);
+  const Release its = its_function == nullptr ? Release() : ReleaseOf(its_function, /*old_strings=*/false);
   if (handle != nullptr) dlclose(handle);
-  if (strcmp(its.series, version.series) == 0) return true;
+  if (strcmp(its.series, release.series) == 0) return true;
   why->Format(
       "rocksieve: there are two RocksDBs in this process, %s (%s) and %s (%s), whose symbols "
       "are mixed. The program runs without rocksieve.",
-      version.text, path, its.text, NameOf(other));
+      release.text, path, its.text, NameOf(other));
   return false;
 }
 
@@ -284,8 +191,8 @@ void DescribeOldRocksDb(const char* wanted, Sentence* why) {
   if (void* const old = dlsym(where, kVersionOfOldStrings)) {
     why->Format(
         "rocksieve: the RocksDB in this process (%s) was compiled with the std::string from "
-        "before GCC 5 (_GLIBCXX_USE_CXX11_ABI=0), which no build of rocksieve is. The "
-        "program runs without rocksieve.",
+        "before GCC 5 (_GLIBCXX_USE_CXX11_ABI=0), for which there are builds of rocksieve in its "
+        "package for Java alone. The program runs without rocksieve.",
         NameOf(MapOf(old)));
   } else if (void* const open = dlsym(where, "rocksdb_open")) {
     why->Format(
@@ -382,9 +289,9 @@ bool Load(const char* rocksdb, Sentence* why) {
       if (why->text[0] == '\0') DescribeOldRocksDb(rocksdb, why);
       return false;
     }
-    const Version version = VersionOf(version_function);
-    if (!MayServe(rocksdb, version_function, version, why)) return false;
-    loaded = LoadBuild(version, version_function, why);
+    const Release release = ReleaseOf(version_function, /*old_strings=*/false);
+    if (!MayServe(rocksdb, version_function, release, why)) return false;
+    loaded = LoadBuild(release, version_function, why);
     if (loaded == nullptr) return false;
   }
   build = loaded;
