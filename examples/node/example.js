@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // rocksieve in Node, with the RocksDB that @nxtedition/rocksdb has inside:
 //
-//   npm install @nxtedition/rocksdb
-//   node example.js /usr/local/lib/librocksieve.so
-//
-// Beside librocksieve.so must lie the build for that RocksDB, librocksieve-9.7.so.1:
-// docs/compatibility.md says how to make it.
+//   npm install @nxtedition/rocksdb rocksieve
+//   node example.js
 'use strict';
 const fs = require('fs');
 const os = require('os');
 const path = require('path');
 const { RocksLevel } = require('@nxtedition/rocksdb');
 
-// This line is all: it finds the RocksDB of the extension above, which must be loaded first.
-process.dlopen({ exports: {} }, path.resolve(process.argv[2]));
+// This line is all: it finds the RocksDB of the addon above.
+require('rocksieve').load();
 
 const KEYS = 20000;
 const key = (number) => 'key' + String(number).padStart(8, '0');

@@ -28,6 +28,8 @@ std::atomic<void*> build{nullptr};  // the handle of dlopen
 std::atomic<bool> said{false};
 // RocksDB's own static objects call us before that.
 std::atomic<bool> started{false};
+// Whether a RocksDB that only its user sees may be shown to all: the program has called us by name.
+std::atomic<bool> may_show_private{false};
 
 // Of the RocksDBs that libraries do not see, since a program opened them for itself, the one wanted
 // or the only one: its kVersion. Null if there is none, or, and why, too many.
@@ -267,7 +269,7 @@ bool LoadFor(void* function) {
   const link_map* const map = MapOf(function);
   const char* const path = map == nullptr || map->l_name[0] == '\0' ? nullptr : map->l_name;
   Sentence why;
-  if (IsPrivateCopy(path)) {
+  if (!may_show_private && IsPrivateCopy(path)) {
     why.Format(
         "rocksieve: the RocksDB inside of %s is visible to nobody else, and rocksieve cannot serve "
         "it; rocksieve_load() with that path makes it visible.",
@@ -305,37 +307,53 @@ void* BuildSymbol(const char* name) {
 
 namespace {
 
-// As RocksDB's C functions do: what was there before is replaced.
-void SetError(const char* text, char** error) {
+constexpr char kNoRocksDb[] = "rocksieve: there is no RocksDB in this process";
+
+// As RocksDB's C functions do: what was there before is replaced. An empty sentence: see Load().
+void SetError(const Sentence& why, char** error) {
   if (error == nullptr) return;
   free(*error);
-  *error = strdup(text);
+  *error = strdup(why.text[0] != '\0' ? why.text : kNoRocksDb);
 }
-
-constexpr char kNoRocksDb[] = "rocksieve: there is no RocksDB in this process";
 
 }  // namespace
 }  // namespace rocksieve::loader
 
 unsigned char rocksieve_load(const char* rocksdb, char** error) {
   rocksieve::loader::Sentence why;
+  rocksieve::loader::may_show_private = true;
   if (rocksieve::loader::Load(rocksdb, &why)) return 1;
-  rocksieve::loader::SetError(why.text[0] != '\0' ? why.text : rocksieve::loader::kNoRocksDb,
-                              error);
+  rocksieve::loader::SetError(why, error);
   return 0;
 }
 
 rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** error) {
-  if (!rocksieve_load(nullptr, error)) return nullptr;
+  rocksieve::loader::Sentence why;
+  if (!rocksieve::loader::Load(nullptr, &why)) {
+    rocksieve::loader::SetError(why, error);
+    return nullptr;
+  }
   const auto create = reinterpret_cast<decltype(&rocksieve_filterpolicy_create)>(
       rocksieve::loader::BuildSymbol("rocksieve_filterpolicy_create"));
   if (create != nullptr) return create(spec, error);
-  rocksieve::loader::SetError("rocksieve: the build for this RocksDB is an older one", error);
+  why.Format("rocksieve: the build for this RocksDB is an older one");
+  rocksieve::loader::SetError(why, error);
   return nullptr;
 }
 
-// Node's process.dlopen() takes a library that has it for an extension, and gives what it returns
-// to the program: here the object that it was called with.
-extern "C" ROCKSIEVE_C_EXPORT void* napi_register_module_v1(void* /*environment*/, void* exports) {
+// Node's process.dlopen() takes a library that has it for an extension, and gives what it returns to the
+// program: here the object that it was called with. RocksDBs in extensions are what a program of Node
+// means, those that come later as well.
+extern "C" ROCKSIEVE_C_EXPORT void* napi_register_module_v1(void* environment, void* exports) {
+  char* why = nullptr;
+  if (rocksieve_load(nullptr, &why) != 0) return exports;
+  // napi_status napi_throw_error(napi_env, const char* code, const char* message)
+  using Throw = int (*)(void*, const char*, const char*);
+  const auto throw_error = reinterpret_cast<Throw>(dlsym(RTLD_DEFAULT, "napi_throw_error"));
+  if (throw_error != nullptr && why != nullptr &&
+      strcmp(why, rocksieve::loader::kNoRocksDb) != 0) {
+    throw_error(environment, /*code=*/nullptr, why);
+  }
+  free(why);
   return exports;
 }

@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "decisions" / "weights.md"
-SOURCES = {".h", ".cc", ".c", ".py"}
+SOURCES = {".h", ".cc", ".c", ".py", ".java", ".js", ".rs", ".go"}
 
 
 def is_left_out(path):

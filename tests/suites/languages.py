@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./run test --languages[=NAME,...]: rocksieve in other languages, as people install it.
+
+  languages.py [NAME...]
+
+For each language (node; all, if none is named) the package is made as ./run package makes it, and
+installed into a fresh folder below build/languages, beside the RocksDBs that the language's registry has.
+There the examples and tests run. It needs the language's tools, a C++ compiler, and the registries.
+
+Exit codes: 0 all passed, 1 something failed, 2 bad usage or something is missing.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+WORK = ROOT / "build" / "languages"
+sys.path.insert(0, str(ROOT / "plugin"))
+import releases  # noqa: E402
+
+
+def run(what, *command, directory, must_print="", **variables):
+    """Runs a command in the directory, and returns what it wrote, in which `must_print` has to be."""
+    began = time.monotonic()
+    finished = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=3600, cwd=directory,
+                              stdin=subprocess.DEVNULL, env=dict(os.environ, **variables))
+    log = WORK / (what.replace(" ", "_").replace("/", "_") + ".log")
+    log.write_text(finished.stdout)
+    if finished.returncode != 0 or must_print not in finished.stdout:
+        print(f"languages: {what} failed ({finished.returncode}), the end of {log}:\n"
+              f"{finished.stdout[-6000:]}", file=sys.stderr)
+        sys.exit(1)
+    print(f"languages: {what}: passed, {time.monotonic() - began:.0f} s", flush=True)
+    return finished.stdout
+
+
+def fresh_copy(source, name):
+    """A copy of what the repository has, where nothing else of it is."""
+    directory = WORK / name
+    shutil.rmtree(directory, ignore_errors=True)
+    return pathlib.Path(shutil.copytree(ROOT / source, directory))
+
+
+# Package of npm, its version, its RocksDB, and the addon.
+ADDONS = (
+    ("@nxtedition/rocksdb", "12.2.12", "9.7.4", "prebuilds/linux-x64/@nxtedition+rocksdb.node"),
+    ("rocksdb-native", "3.18.1", "10.5.1", "prebuilds/linux-x64/rocksdb-native.node"),
+    ("@harperfast/rocksdb-js-linux-x64-glibc", "2.10.0", "11.8.1", "rocksdb-js.node"),
+)
+
+
+def node():
+    run("node package", ROOT / "plugin" / "node" / "make_package.py", directory=ROOT)
+    package = next((ROOT / "build" / "packages-node").glob("*.tgz"))
+    work = fresh_copy("integration/node", "node")
+    (work / "package.json").write_text('{"private": true}\n')
+    run("node install", "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", package,
+        *(f"{name}@{version}" for name, version, _, _ in ADDONS), directory=work)
+    modules = work / "node_modules"
+    for name, version, release, addon in ADDONS:
+        look_for_lost_keys(work, release, modules / name / addon, modules / "rocksieve" / "lib")
+    example = fresh_copy("examples/node", "node/example")
+    run("node example", "node", "example.js", directory=example, must_print="found all 20000 keys")
+    for addon, specs in (("@nxtedition/rocksdb", ("bloom:10", "cuckoo:12", "ribbon:10", "auto:10")),
+                         ("rocksdb-native", ("bloom:10", "ribbon:10", "auto:10"))):
+        for spec in specs:
+            databases = work / f"databases-{spec}-{addon.replace('/', '-')}"
+            databases.mkdir()
+            run(f"node {addon} {spec}", "node", "filters.js", addon, f"rocksieve.{spec}", databases,
+                directory=work, must_print="lookups right")
+    run("node errors", "node", "errors.js", directory=work, must_print="errors as expected")
+
+
+def look_for_lost_keys(work, release, addon, libraries):
+    """integration/oracle.cc and range_oracle.cc, linked to the addon, by the library in the package."""
+    # Addons are found by their path; a program that is linked to one looks for its SONAME.
+    named = re.search(r"\(SONAME\).*\[(.+)\]",
+                      releases.must("readelf.log", "readelf", "-dW", addon))
+    link = work / f"link-{release}" / (named[1] if named else addon.name)
+    link.parent.mkdir()
+    link.symlink_to(addon)
+    for oracle, *parts in (("oracle",), ("range_oracle", "range_walk")):
+        program = work / f"{oracle}-{release}"
+        # Node's own functions, which the addon calls, are in no library: nothing here calls them.
+        releases.must(f"{oracle}.log", "g++", "-std=c++20", "-O1", f"-I{ROOT}",
+                      f"-I{releases.headers(release)}", "-DROCKSIEVE_ORACLE_WITHOUT_OPTIONS_FILE",
+                      *(ROOT / "integration" / f"{part}.cc" for part in (oracle, *parts)), "-o", program,
+                      link, "-Wl,--unresolved-symbols=ignore-in-shared-libs", "-Wl,-z,lazy",
+                      f"-Wl,-rpath,{link.parent}")
+        run(f"node {oracle}.cc with RocksDB {release}", program, directory=work,
+            must_print=f"RocksDB {release};", LD_PRELOAD=str(libraries / "librocksieve.so"))
+
+
+LANGUAGES = {
+    "node": (node, ("node", "npm", "g++", "readelf")),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run test --languages", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=" ".join(LANGUAGES))
+    names = parser.parse_args().names or list(LANGUAGES)
+    for name in names:
+        if name not in LANGUAGES:
+            parser.error(f"no language {name}; there are {', '.join(LANGUAGES)}")
+        missing = [tool for tool in LANGUAGES[name][1] if shutil.which(tool) is None]
+        if missing:
+            parser.error(f"{name} needs {', '.join(missing)}")
+    WORK.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        LANGUAGES[name][0]()
+
+
+if __name__ == "__main__":
+    main()
