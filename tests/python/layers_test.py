@@ -47,6 +47,7 @@ ALLOWED = {
     "plugin/auto": "lib/budget lib/range",
     "plugin": "lib/budget lib/filter lib/hash plugin/auto plugin/exporter plugin/journal plugin/range",
     "plugin/range": "lib/range",
+    "plugin/java/native": "plugin/loader",
     "plugin/tables": "lib/filter lib/format plugin plugin/range",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/journal": "lib/hash",

@@ -4,7 +4,7 @@
 
   languages.py [NAME...]
 
-For each language (node; all, if none is named) the package is made as ./run package makes it, and
+For each language (java, node; all, if none is named) the package is made as ./run package makes it, and
 installed into a fresh folder below build/languages, beside the RocksDBs that the language's registry has.
 There the examples and tests run. It needs the language's tools, a C++ compiler, and the registries.
 
@@ -47,6 +47,37 @@ def fresh_copy(source, name):
     directory = WORK / name
     shutil.rmtree(directory, ignore_errors=True)
     return pathlib.Path(shutil.copytree(ROOT / source, directory))
+
+
+# What the registry had newest on 2026-11-27, and what Kafka Streams and Flink bring.
+ROCKSDBJNI = ("7.9.2", "8.10.0", "9.7.3", "9.7.4", "10.1.3", "10.10.1", "11.8.1")
+KAFKA = {"3.9.2": "7.9.2", "4.1.2": "9.7.3", "4.4.0": "10.1.3"}
+FLINK = "2.3.0"
+
+
+def java():
+    run("java package", ROOT / "plugin" / "java" / "make_package.py", directory=ROOT)
+    repository = WORK / "maven"  # kept, since it is half a gigabyte
+    shutil.rmtree(repository / "org" / "rocksieve", ignore_errors=True)
+    maven = ("mvn", "-B", "-q", f"-Dmaven.repo.local={repository}")
+    packages = ROOT / "build" / "packages-java"
+    jar = next(packages.glob("rocksieve-*[0-9].jar"))
+    run("java install", *maven, "install:install-file", f"-Dfile={jar}",
+        f"-DpomFile={jar.with_suffix('.pom')}", directory=WORK)
+    tests = fresh_copy("integration/java", "java")
+    example = fresh_copy("examples/java", "java-example")
+    for release in ROCKSDBJNI:
+        run(f"java rocksdbjni {release}", *maven, "-Procksjava", f"-Drocksdb={release}", "clean", "test",
+            directory=tests)
+    for release in ROCKSDBJNI[-2:]:
+        print(run(f"java example {release}", *maven, "compile", "exec:java", "-Dexec.mainClass=Example",
+                  f"-Drocksdb={release}", directory=example, must_print="rocksieve.ribbon:10"))
+    for release, rocksdb in KAFKA.items():
+        # Before Kafka 4.4 TopologyTestDriver flushes a store after each record.
+        which = "*Test" if release == list(KAFKA)[-1] else "RestoreTest"
+        run(f"java Kafka Streams {release} with rocksdbjni {rocksdb}", *maven, "-Pkafka",
+            f"-Dkafka={release}", f"-Dtest={which}", "clean", "test", directory=tests)
+    run(f"java Flink {FLINK}", *maven, "-Pflink", f"-Dflink={FLINK}", "clean", "test", directory=tests)
 
 
 # Package of npm, its version, its RocksDB, and the addon.
@@ -100,6 +131,7 @@ def look_for_lost_keys(work, release, addon, libraries):
 
 
 LANGUAGES = {
+    "java": (java, ("javac", "mvn")),
     "node": (node, ("node", "npm", "g++", "readelf")),
 }
 
