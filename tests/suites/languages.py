@@ -4,7 +4,7 @@
 
   languages.py [NAME...]
 
-For each language (java, node; all, if none is named) the package is made as ./run package makes it, and
+For each language (java, node, rust; all, if none is named) the package is made as ./run package makes it, and
 installed into a fresh folder below build/languages, beside the RocksDBs that the language's registry has.
 There the examples and tests run. It needs the language's tools, a C++ compiler, and the registries.
 
@@ -130,9 +130,23 @@ def look_for_lost_keys(work, release, addon, libraries):
             must_print=f"RocksDB {release};", LD_PRELOAD=str(libraries / "librocksieve.so"))
 
 
+def rust():
+    run("rust package", ROOT / "plugin" / "rust" / "make_package.py", directory=ROOT)
+    crate = next((ROOT / "build" / "packages-rust").glob("*.crate"))
+    tests = fresh_copy("integration/rust", "rust")
+    run("rust unpack", "tar", "xzf", crate, directory=tests)
+    (tests / crate.stem).rename(tests / "package")
+    # RocksDB is compiled once, a quarter of an hour of processor, for both.
+    target = f"--target-dir={WORK / 'rust-target'}"
+    run("rust tests", "cargo", "test", "--release", target, directory=tests)
+    run("rust documentation", "cargo", "test", "--release", target, directory=tests / "package",
+        must_print="Doc-tests rocksieve")
+
+
 LANGUAGES = {
     "java": (java, ("javac", "mvn")),
     "node": (node, ("node", "npm", "g++", "readelf")),
+    "rust": (rust, ("cargo", "g++")),
 }
 
 
