@@ -4,7 +4,7 @@
 
   languages.py [NAME...]
 
-For each language (java, node, rust; all, if none is named) the package is made as ./run package makes it, and
+For each language (java, node, python, rust; all, if none is named) the package is made as ./run package makes it, and
 installed into a fresh folder below build/languages, beside the RocksDBs that the language's registry has.
 There the examples and tests run. It needs the language's tools, a C++ compiler, and the registries.
 
@@ -130,6 +130,17 @@ def look_for_lost_keys(work, release, addon, libraries):
             must_print=f"RocksDB {release};", LD_PRELOAD=str(libraries / "librocksieve.so"))
 
 
+def python():
+    run("python package", ROOT / "lib" / "python" / "make_package.py", directory=ROOT)
+    wheel = next((ROOT / "build" / "packages-python").glob("*.whl"))
+    tests = fresh_copy("integration/python", "python")
+    run("python environment", sys.executable, "-m", "venv", tests / "venv", directory=tests)
+    run("python install", tests / "venv" / "bin" / "pip", "install", "-q", wheel, "pyrex-rocksdb==0.6.0",
+        "rocksdict==0.3.29", directory=tests)
+    run("python tests", tests / "venv" / "bin" / "python", "wheel_test.py", directory=tests,
+        must_print="OK")
+
+
 def rust():
     run("rust package", ROOT / "plugin" / "rust" / "make_package.py", directory=ROOT)
     crate = next((ROOT / "build" / "packages-rust").glob("*.crate"))
@@ -146,6 +157,7 @@ def rust():
 LANGUAGES = {
     "java": (java, ("javac", "mvn")),
     "node": (node, ("node", "npm", "g++", "readelf")),
+    "python": (python, ("g++", "cmake")),
     "rust": (rust, ("cargo", "g++")),
 }
 

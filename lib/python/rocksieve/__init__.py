@@ -15,9 +15,10 @@ DynamicFilter   keys come one by one, and may go again
 Estimator       distinct keys, frequent keys, similarity of sets, in little memory
 join, count     which rows a database here and those of servers have in common, or not
 Server          answers joins with the rows of a database here
+load            filters of rocksieve in databases that another module of Python opens
 
-Keys are bytes, or str, which stands for its UTF-8 bytes. The libraries are those of Debian's packages
-librocksieve1 and librocksieve-join1; use_libraries_of() names another place.
+Keys are bytes, or str, which stands for its UTF-8 bytes. A wheel brings its libraries; otherwise they are
+those of Debian's packages librocksieve1 and librocksieve-join1; use_libraries_of() names another place.
 """
 
 from ._c import Estimate, JoinError, use_libraries_of
@@ -25,8 +26,9 @@ from .dynamic import DynamicFilter
 from .estimators import Counted, Estimator
 from .filters import Filter
 from .joins import Counts, Row, Rows, count, join
+from .rocksdb import load
 from .server import Server, ServerCounts
 
 __version__ = "1.0.0"
 __all__ = ["Counted", "Counts", "DynamicFilter", "Estimate", "Estimator", "Filter", "JoinError",
-           "Row", "Rows", "Server", "ServerCounts", "count", "join", "use_libraries_of"]
+           "Row", "Rows", "Server", "ServerCounts", "count", "join", "load", "use_libraries_of"]

@@ -100,7 +100,11 @@ _JOIN = {
     "server_destroy": (None, _pointer),
 }
 
-_directory: Optional[str] = None
+# A wheel brings its libraries.
+_bundled = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
+_directory: Optional[str] = _bundled if os.path.isdir(_bundled) else None
+# Whether rocksdb.load() was called, which may have made a RocksDB visible to all.
+serves_rocksdb = False
 
 
 def use_libraries_of(directory: Path) -> None:
@@ -112,18 +116,23 @@ def use_libraries_of(directory: Path) -> None:
     _directory = os.fspath(directory)
 
 
-def _load(name: str, package: str, functions: Dict[str, Tuple[Any, ...]]) -> ctypes.CDLL:
-    file = f"librocksieve_{name}.so.{ABI}"
+def library(name: str, package: str, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
+    """The library NAME.1."""
+    file = f"{name}.{ABI}"
     try:
-        library = ctypes.CDLL(os.path.join(_directory, file) if _directory else file)
+        return ctypes.CDLL(os.path.join(_directory, file) if _directory else file, mode)
     except OSError as error:
         raise ImportError(f"{error}: install the package {package}{ABI}, name the directory of its "
                           "libraries by rocksieve.use_libraries_of(), or put it into "
                           "LD_LIBRARY_PATH") from None
+
+
+def _load(name: str, package: str, functions: Dict[str, Tuple[Any, ...]]) -> ctypes.CDLL:
+    loaded = library(f"librocksieve_{name}.so", package)
     for function_name, (result, *arguments) in functions.items():
-        function = getattr(library, f"rocksieve_{function_name}")
+        function = getattr(loaded, f"rocksieve_{function_name}")
         function.restype, function.argtypes = result, arguments
-    return library
+    return loaded
 
 
 @functools.lru_cache(maxsize=None)
@@ -135,6 +144,10 @@ def filters() -> Any:
 @functools.lru_cache(maxsize=None)
 def joins() -> Any:
     """librocksieve_join.so."""
+    if serves_rocksdb and _directory == _bundled:
+        # It would take the symbols of the one for those of its own.
+        raise ImportError("joins by a wheel bring a RocksDB with them, and rocksieve.load() has another "
+                          "one in this process; join in a process of its own")
     return _load("join", "librocksieve-join", _JOIN)
 
 
@@ -143,14 +156,22 @@ _libc.free.argtypes = [_pointer]
 _libc.free.restype = None
 
 
+def taken_text(error: ctypes.c_void_p) -> str:
+    """The text of a char* that is to be freed, which it is."""
+    if not error.value:
+        return "no memory"
+    text = ctypes.string_at(error.value).decode(errors="replace")
+    _libc.free(error)
+    return text
+
+
 def checked(function: Any, *arguments: Any,
             raises: Type[Exception] = ValueError) -> Any:
     """Calls a function whose last argument is char** error. Raises if it sets one."""
     error = ctypes.c_void_p()
     result = function(*arguments, ctypes.byref(error))
     if error.value:
-        text = ctypes.string_at(error.value).decode(errors="replace")
-        _libc.free(error)
+        text = taken_text(error)
         raise MemoryError(text) if text == "no memory" else raises(text)
     # There was no memory for the error.
     if result is None and function.restype is _pointer:
