@@ -4,7 +4,7 @@
 
   languages.py [NAME...]
 
-For each language (java, node, python, rust; all, if none is named) the package is made as ./run package makes it, and
+For each language (go, java, node, python, rust; all, if none is named) the package is made as ./run package makes it, and
 installed into a fresh folder below build/languages, beside the RocksDBs that the language's registry has.
 There the examples and tests run. It needs the language's tools, a C++ compiler, and the registries.
 
@@ -47,6 +47,22 @@ def fresh_copy(source, name):
     directory = WORK / name
     shutil.rmtree(directory, ignore_errors=True)
     return pathlib.Path(shutil.copytree(ROOT / source, directory))
+
+
+def go():
+    """grocksdb with the system's librocksdb, of which it has to be the release: Debian 12's."""
+    libraries = WORK / "go-libraries"
+    releases.must("go.log", "cmake", "-S", ROOT, "-B", libraries, "-G", "Ninja", "-DROCKSIEVE_TESTS=OFF",
+                  "-DROCKSIEVE_BENCH=OFF", "-DROCKSIEVE_TRANSPORT=OFF", "-DROCKSIEVE_JOIN=OFF",
+                  "-DROCKSIEVE_EXPORTER=OFF")
+    releases.must("go.log", "cmake", "--build", libraries, "--target", "rocksieve_plugin",
+                  "rocksieve_loader")
+    example = fresh_copy("examples/go", "go")
+    places = {"CGO_CFLAGS": f"-I{ROOT}/include",
+              "CGO_LDFLAGS": f"-L{libraries}/lib -Wl,-rpath,{libraries}/lib"}
+    run("go tests", "go", "test", "-count=1", "./...", directory=example, must_print="ok ", **places)
+    run("go example", "go", "run", ".", example / "database", directory=example,
+        must_print="1000 keys in a file", **places)
 
 
 # What the registry had newest on 2026-11-27, and what Kafka Streams and Flink bring.
@@ -155,6 +171,7 @@ def rust():
 
 
 LANGUAGES = {
+    "go": (go, ("go", "g++", "cmake")),
     "java": (java, ("javac", "mvn")),
     "node": (node, ("node", "npm", "g++", "readelf")),
     "python": (python, ("g++", "cmake")),
