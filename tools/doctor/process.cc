@@ -22,8 +22,10 @@ using rocksdb::Status;
 constexpr char kDeleted[] = " (deleted)";
 // In every RocksDB, stripped or not (util/build_version.cc), and in nothing that only uses one.
 constexpr char kRocksDbMark[] = "rocksdb_build_git_sha:";
-// What the plugin asks for the release: rocksdb::GetRocksVersionAsString(bool).
+// What the plugin asks for the release: rocksdb::GetRocksVersionAsString(bool), with the std::string
+// of today, and with that from before GCC 5, which RocksJava has up to 10.10.
 constexpr std::string_view kAskedByPlugins = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+constexpr std::string_view kAskedByOldPlugins = "_ZN7rocksdb23GetRocksVersionAsStringEb";
 constexpr std::string_view kRocksDbSoname = "librocksdb.so.";
 constexpr std::string_view kPluginBuild =
     "librocksieve-";  // the rest is what librocksieve.so loads
@@ -199,7 +201,8 @@ Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts*
     } else if (const std::string bytes = Contents(process, mapping);
                bytes.find(kRocksDbMark) != std::string::npos) {
       facts->rocksdb_copies.push_back(mapping.file);
-      facts->rocksdb_copies.back().exports_rocksdb = Exports(bytes, kAskedByPlugins);
+      facts->rocksdb_copies.back().exports_rocksdb =
+          Exports(bytes, kAskedByPlugins) || Exports(bytes, kAskedByOldPlugins);
       // Linked into the program, or not as a file of its own.
       if (bytes.find("jemalloc") != std::string::npos) facts->jemalloc = true;
     }
