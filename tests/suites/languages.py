@@ -168,6 +168,8 @@ def rust():
     run("rust tests", "cargo", "test", "--release", target, directory=tests)
     run("rust documentation", "cargo", "test", "--release", target, directory=tests / "package",
         must_print="Doc-tests rocksieve")
+    print(run("rust example", "cargo", "run", "--release", "--quiet", target, "--example", "absent_keys",
+              directory=tests / "package", must_print="rocksieve.ribbon:10"))
 
 
 LANGUAGES = {
