@@ -46,7 +46,7 @@ def ldb_again(database, *arguments, lines=None):
 def change(database, rows, count, seed, value):
     dice = random.Random(seed)
     numbers = [dice.randrange(rows) for _ in range(count)]
-    written, deleted, ingested = numbers[:count * 9 // 10], numbers[-20:], numbers[-count // 20:-20]
+    written, deleted, ingested = numbers[:count * 9 // 10], numbers[-20:], numbers[-max(count // 20, 40):-20]
     ldb_again(database, "load", lines=(b"%016x ==> %s\n" % (key_of(n), value) for n in written))
     for number in deleted:
         ldb_again(database, "delete", f"{key_of(number):016x}")

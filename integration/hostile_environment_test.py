@@ -206,6 +206,7 @@ class Joins(JoinSandbox):
 
     def test_a_clock_that_jumps(self):
         jumping = BUILD / "lib" / "libjumping_clock.so"
+        self.assertTrue(jumping.exists(), "build the target jumping_clock")
         day = run_ok("date", "+%D", preload=(jumping,)).out
         wait_for(lambda: run_ok("date", "+%D", preload=(jumping,)).out != day, 60)  # it does
         server = self.serve(env=dict(os.environ, LD_PRELOAD=preloadable(jumping)))
