@@ -208,6 +208,23 @@ fn a_comparator_outlives_the_options_that_it_was_set_on() {
 }
 
 #[test]
+fn nothing_is_kept_of_options_that_are_gone() {
+    struct Counted(std::sync::Arc<()>);
+    let alive = std::sync::Arc::new(());
+    for _ in 0..3 {
+        let mut options = options(Way::Full);
+        let counted = Counted(alive.clone());
+        options.set_comparator("counted", Box::new(move |one, other| {
+            let _ = &counted.0;
+            one.cmp(other)
+        }));
+        rocksieve::set_filter(&mut options, "rocksieve.ribbon:10").unwrap();
+        rocksieve::set_filter(&mut options, "rocksieve.bloom:10").unwrap();
+    }
+    assert_eq!(std::sync::Arc::strong_count(&alive), 1);
+}
+
+#[test]
 fn options_files_know_the_names() {
     let directory = Directory::new("options");
     let mut oracle = HashMap::new();

@@ -2,7 +2,7 @@
 #![doc = include_str!("../README.md")]
 
 use librocksdb_sys as ffi;
-use rocksdb::Options;
+use rocksdb::{AsRawPtr, Options};
 use std::ffi::{c_char, CStr, CString};
 use std::fmt;
 
@@ -32,20 +32,37 @@ impl std::error::Error for InvalidSpec {}
 /// Files that have other filters keep them, and both are used. A program without rocksieve opens the
 /// database as well, and reads as if the files had no filters.
 ///
-/// The memory of the options that were there before, some kilobytes, is not freed: what they own, such as
-/// a comparator, is in use.
+/// `Options::set_block_based_table_factory` takes the filter of its argument, so it comes before.
 ///
 /// # Errors
 ///
 /// [`InvalidSpec`]; the options are as before then.
 pub fn set_filter(options: &mut Options, spec: &str) -> Result<(), InvalidSpec> {
     check(spec)?;
-    // No spec has a brace or a semicolon.
-    let text = format!("block_based_table_factory={{filter_policy={spec}}}");
-    let with_filter =
-        options.get_options_from_string(text).map_err(|error| InvalidSpec(error.into_string()))?;
-    std::mem::forget(std::mem::replace(options, with_filter));
-    Ok(())
+    // No spec has a brace or a semicolon, nor a NUL.
+    let text = CString::new(format!("block_based_table_factory={{filter_policy={spec}}}"))
+        .map_err(|error| InvalidSpec(error.to_string()))?;
+    let mut error: *mut c_char = std::ptr::null_mut();
+    // SAFETY: the options are ours to change, and stay what they are: what they refer to, the caller's
+    // Options keep alive. RocksDB reads the first before it writes the last (GetOptionsFromString).
+    unsafe {
+        let raw = options.as_raw_ptr();
+        ffi::rocksdb_get_options_from_string(raw, text.as_ptr(), raw, &mut error);
+    }
+    taken(error).map_or(Ok(()), |message| Err(InvalidSpec(message)))
+}
+
+/// The text of an error of the C interfaces, if there is one; it is freed.
+fn taken(error: *mut c_char) -> Option<String> {
+    if error.is_null() {
+        return None;
+    }
+    // SAFETY: it ends in NUL, and was allocated by malloc(), which rocksdb_free() frees.
+    unsafe {
+        let message = CStr::from_ptr(error).to_string_lossy().into_owned();
+        ffi::rocksdb_free(error.cast());
+        Some(message)
+    }
 }
 
 /// Makes the names of rocksieve's policies and listeners known to RocksDB, for option strings and for
@@ -68,11 +85,5 @@ fn check(spec: &str) -> Result<(), InvalidSpec> {
         unsafe { ffi::rocksdb_filterpolicy_destroy(policy) };
         return Ok(());
     }
-    if error.is_null() {
-        return Err(InvalidSpec("rocksieve: no memory".to_owned()));
-    }
-    // SAFETY: it ends in NUL, and was allocated by malloc(), which rocksdb_free() frees.
-    let message = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
-    unsafe { ffi::rocksdb_free(error.cast()) };
-    Err(InvalidSpec(message))
+    Err(InvalidSpec(taken(error).unwrap_or_else(|| "rocksieve: no memory".to_owned())))
 }
