@@ -3,6 +3,7 @@
 // each class loader.
 #include <dlfcn.h>
 #include <jni.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plugin/loader/loaded_files.h"
@@ -22,21 +23,27 @@ jobject Throw(JNIEnv* env, const char* what) {
 extern "C" JNIEXPORT jobject JNICALL Java_org_rocksieve_NativeLibrary_find(JNIEnv* env, jclass,
                                                                            jlong filter) {
   using namespace rocksieve::loader;
-  // A std::shared_ptr begins with the address of the policy, and the policy with that of its virtual
-  // functions, which lie in the library that has its class.
+  // A std::shared_ptr begins with the address of the policy, and the policy with that of its
+  // virtual functions, which lie in the library that has its class.
   void*** const policy = *reinterpret_cast<void****>(filter);
   const link_map* const map = MapOf(*policy);
   void* const library = HandleOf(map);
   if (library == nullptr) return Throw(env, "rocksieve: RocksDB's policies belong to no library");
   void* const today = OwnSymbol(library, kVersion);
   void* const old = OwnSymbol(library, kVersionOfOldStrings);
+  dlclose(library);  // the caller's class has it loaded
   if (today == nullptr && old == nullptr) {
     return Throw(env,
                  "rocksieve: the RocksDB of this JVM shows none of its symbols to others, so that "
                  "rocksieve cannot be loaded beside it");
   }
   const Release release = ReleaseOf(today != nullptr ? today : old, today == nullptr);
-  if (const char* const why = WhyRefused(release)) return Throw(env, why);
+  if (const char* const why = WhyRefused(release)) {
+    char sentence[256];
+    snprintf(sentence, sizeof(sentence), "rocksieve: RocksDB is %s, %s; no rocksieve fits it",
+             release.text, why);
+    return Throw(env, sentence);
+  }
 
   const jsize length = static_cast<jsize>(strlen(map->l_name));
   const jbyteArray path = env->NewByteArray(length);

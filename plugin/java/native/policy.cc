@@ -25,8 +25,10 @@ extern "C" JNIEXPORT jlong JNICALL Java_org_rocksieve_RocksieveFilter_newPolicy(
                                                                                jstring spec) {
   std::string problem;
   try {
+    const std::string text = TextOf(env, spec);
+    if (env->ExceptionCheck()) return 0;  // OutOfMemoryError
     auto policy = std::make_unique<std::shared_ptr<const rocksdb::FilterPolicy>>();
-    const rocksdb::Status status = rocksieve::NewFilterPolicy(TextOf(env, spec), policy.get());
+    const rocksdb::Status status = rocksieve::NewFilterPolicy(text, policy.get());
     if (status.ok()) return reinterpret_cast<jlong>(policy.release());
     problem = status.getState() != nullptr ? status.getState() : status.ToString();
   } catch (const std::exception& exception) {

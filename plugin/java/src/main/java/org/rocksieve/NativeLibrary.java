@@ -12,10 +12,11 @@ import org.rocksdb.RocksDB;
 
 /** The plugin in the jar that fits the RocksDB of this class loader, loaded once. */
 final class NativeLibrary {
-  // What stands in the plugin for the path of RocksDB's library: plugin/java/CMakeLists.txt.
+  // What stands in the plugin for the path of RocksDB's library: plugin/CMakeLists.txt.
   private static final byte[] PLACE = "rocksdb//".getBytes(StandardCharsets.US_ASCII);
   private static final int PLACE_BYTES = "rocksdb".length() + 1024;
 
+  private static boolean finderLoaded;
   private static boolean loaded;
 
   private NativeLibrary() {}
@@ -30,7 +31,10 @@ final class NativeLibrary {
     RocksDB.loadLibrary();
     final String platform = platform();
     final Object[] rocksdb;
-    loadFrom(platform, "librocksieve_jni.so", null);
+    if (!finderLoaded) {
+      loadFrom(platform, "librocksieve_jni.so", null);
+      finderLoaded = true;
+    }
     try (BloomFilter filter = new BloomFilter()) {
       rocksdb = find(filter.getNativeHandle());
     }

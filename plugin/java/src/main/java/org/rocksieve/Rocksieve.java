@@ -10,6 +10,8 @@ public final class Rocksieve {
    * OPTIONS files, such as {@code OptionsUtil.loadLatestOptions()} reads. {@link RocksieveFilter} calls
    * it. Threads may call it, any number of times.
    *
+   * <p>A RocksDB into which it is loaded stays in memory, even if its class loader is closed.
+   *
    * @throws UnsupportedOperationException if the jar has nothing for this RocksDB or this machine;
    *     says what it has
    */
