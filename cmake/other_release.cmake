@@ -18,6 +18,3 @@ target_include_directories(RocksDB::rocksdb-shared INTERFACE ${ROCKSIEVE_ROCKSDB
 add_subdirectory(lib EXCLUDE_FROM_ALL)
 add_subdirectory(plugin)
 install(TARGETS rocksieve_loader rocksieve_plugin)
-if(ROCKSIEVE_JNI_INCLUDE)
-  add_subdirectory(plugin/java)
-endif()

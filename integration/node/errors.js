@@ -24,8 +24,36 @@ try {
       .then(() => console.log('opened'), (error) => console.log(String(error.cause || error)));`;
   expect('"rocksieve.ribbon:x" is not a rocksieve filter spec', open('rocksieve.ribbon:x'));
   expect('opened', open('rocksieve.ribbon:10'));
-  expect('rocksieve: insteadOf is for the first load() of a process',
-         `const { load } = require('rocksieve'); load(); load({ insteadOf: 'rocksieve.ribbon:10' });`);
+  const load = (options) => `require('rocksieve').load(${options});`;
+  const ribbon = load("{ insteadOf: 'rocksieve.ribbon:10' }");
+  expect('RocksDB is in the process already', `require('rocksdb-native'); ${ribbon}`);
+  expect('"rocksieve.ribon:10" is no filter', load("{ insteadOf: 'rocksieve.ribon:10' }"));
+  expect('load() takes an object', load("'rocksieve.ribbon:10'"));
+  expect('load() takes an object', load('null'));
+  expect('addon and insteadOf, not insteadof', load('{ insteadof: 1 }'));
+  expect('insteadOf must be a string', load('{ insteadOf: null }'));
+  // Addons with other RocksDBs work as they would, before and after.
+  const native = `(async () => {
+    const db = new (require('rocksdb-native'))(${JSON.stringify(path.join(directory, 'native'))});
+    await db.ready(); await db.put('a', 'b'); console.log('native ' + await db.get('a')); await db.close();
+  })();`;
+  expect('native b', `require('@nxtedition/rocksdb'); ${load('')} ${native}`);
+  expect('native b', `${load('')} require('@nxtedition/rocksdb'); ${native}`);
+  expect('native b', `require('rocksdb-native'); ${load('')} require('@nxtedition/rocksdb'); ${native}`);
+  expect('native b', `${ribbon} require('@nxtedition/rocksdb'); ${native}`);
+  const both = "require('@nxtedition/rocksdb'); require('rocksdb-native');";
+  expect('there are 2 RocksDBs in this process', `${both} ${load('')}`);
+  const addon = `Object.keys(require.cache).find((f) => f.endsWith('rocksdb-native.node'))`;
+  expect('native b', `${both} const a = ${addon}; console.log(a); ${load('{ addon: a }')} ${native}`);
+  expect('ours true', `
+    new (require('worker_threads').Worker)(\`${ribbon} (async () => {
+      const path = ${JSON.stringify(path.join(directory, 'worker'))};
+      const db = new (require('rocksdb-native'))(path);
+      await db.ready(); await db.put('a', 'b'); await db.flush(); await db.close();
+      const files = require('fs').readdirSync(path).filter((name) => name.endsWith('.sst'));
+      console.log('ours ' + files.some((name) =>
+        require('fs').readFileSync(path + '/' + name).includes('rocksieve.ribbon')));
+    })();\`, { eval: true });`);
   // Twice, and in a process without RocksDB, it does no harm.
   expect('twice', `const { load } = require('rocksieve'); load(); load(); console.log('twice');`);
   // No build for the addon's RocksDB: an Error with the sentence.

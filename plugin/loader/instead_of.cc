@@ -27,7 +27,7 @@ std::atomic<bool> told{false};
 
 // Null: RocksDB's own policy is wanted, or has to do.
 void* PolicyInstead(const char* kind, double bits_per_key, void* caller, void* real) {
-  const char* const spec = secure_getenv("ROCKSIEVE_INSTEAD_OF");
+  const char* const spec = InsteadOf();
   // The build needs RocksDB's own to read filters that are there.
   if (spec == nullptr || spec[0] == '\0' || IsInBuild(caller)) return nullptr;
   if (!(bits_per_key >= kLeastBitsPerKey)) return nullptr;

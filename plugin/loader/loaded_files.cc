@@ -2,9 +2,13 @@
 #include "plugin/loader/loaded_files.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace rocksieve::loader {
 
@@ -64,7 +68,46 @@ struct CppString {
   char local[16];  // the text itself, if it fits: where `data` points, unless we were copied
 };
 
+// What a build has for the path of RocksDB's file (plugin/CMakeLists.txt).
+struct PlaceOfPath {
+  char text[sizeof("rocksdb") - 1 + 1024];
+  PlaceOfPath() {
+    memset(text, '/', sizeof(text));
+    memcpy(text, "rocksdb", sizeof("rocksdb") - 1);
+  }
+};
+
 }  // namespace
+
+void* OpenBuild(const char* path, const char* rocksdb) {
+  const PlaceOfPath place;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  void* bytes = MAP_FAILED;
+  if (file >= 0 && fstat(file, &status) == 0) {
+    bytes = mmap(nullptr, status.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+  }
+  if (file >= 0) close(file);
+  void* const found =
+      bytes == MAP_FAILED || strlen(rocksdb) >= sizeof(place.text)
+          ? nullptr
+          : memmem(bytes, status.st_size, place.text, sizeof(place.text));
+  char copy_path[64] = "";
+  if (found != nullptr) {
+    strcpy(static_cast<char*>(found), rocksdb);
+    const char* const name = strrchr(path, '/');
+    // It stays open: two libraries of one name would be the same to the loader.
+    const int copy = memfd_create(name == nullptr ? path : name + 1, MFD_CLOEXEC);
+    if (copy >= 0 && write(copy, bytes, status.st_size) == status.st_size) {
+      snprintf(copy_path, sizeof(copy_path), "/proc/self/fd/%d", copy);
+    }
+  }
+  if (bytes != MAP_FAILED) munmap(bytes, status.st_size);
+  if (copy_path[0] != '\0') return dlopen(copy_path, RTLD_NOW | RTLD_LOCAL);
+  // The build has no other way to the symbols of a RocksDB that is private.
+  if (rocksdb[0] != '\0') Loaded(rocksdb, RTLD_GLOBAL);
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
 
 Release ReleaseOf(void* version_function, bool old_strings) {
   Release release;

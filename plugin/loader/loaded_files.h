@@ -24,6 +24,12 @@ void* Loaded(const char* path, int more_flags = 0);
 // The symbol `name` that the object (a handle of dlopen) defines itself; null if it does not.
 void* OwnSymbol(void* object, const char* name);
 
+// Opens a build for the RocksDB in the file of that path: a copy of the build that needs that file,
+// if it has a place for the path; else the build itself, for which the RocksDB is made visible to
+// all. All symbols at once: what is missing is an error here, and no crash later. Null, and
+// dlerror() why.
+void* OpenBuild(const char* path, const char* rocksdb);
+
 // The paths of the files, apart from the program. Copied, since nothing may be loaded while they
 // are being listed.
 class LoadedFiles {

@@ -28,8 +28,14 @@ std::atomic<void*> build{nullptr};  // the handle of dlopen
 std::atomic<bool> said{false};
 // RocksDB's own static objects call us before that.
 std::atomic<bool> started{false};
-// Whether a RocksDB that only its user sees may be shown to all: the program has called us by name.
-std::atomic<bool> may_show_private{false};
+// Whether a RocksDB that only its user sees may be served: the program has called us by name.
+std::atomic<bool> serves_private{false};
+// Somebody looks for the RocksDB. Nobody else waits for that, but for those who ask for it by name:
+// a thread that loads a RocksDB has the loader's lock, for which the first may be waiting.
+std::atomic<bool> loading{false};
+std::atomic<const link_map*> served{nullptr};  // the file of the RocksDB that the build is for
+// What a program wants instead of RocksDB's own filters; empty if nothing.
+char instead_of[256] = "";
 
 // Of the RocksDBs that libraries do not see, since a program opened them for itself, the one wanted
 // or the only one: its kVersion. Null if there is none, or, and why, too many.
@@ -41,6 +47,7 @@ void* PrivateRocksDb(const char* wanted, Sentence* why) {
   for (size_t i = 0; i < files.size(); ++i) {
     void* const handle = Loaded(files.path(i));
     if (handle == nullptr) continue;
+    if (strstr(files.path(i), "/rocksieve.libs/") != nullptr) continue;  // that of joins in a wheel
     void* const function = OwnSymbol(handle, kVersion);
     if (function != nullptr && OwnSymbol(handle, kRegistry) != nullptr &&
         (wanted == nullptr || Loaded(wanted) == handle)) {
@@ -106,10 +113,7 @@ void* LoadBuild(const Release& release, void* version_function, Sentence* why) {
     snprintf(path, sizeof(path), "%s/%s%s%s", directory, kBuildPrefix, release.series,
              kBuildSuffix);
     if (access(path, R_OK) != 0) continue;
-    // The build has no other way to the symbols of a RocksDB that is private.
-    if (map != nullptr && map->l_name[0] != '\0') Loaded(map->l_name, RTLD_GLOBAL);
-    // At once: what is missing is an error here, and no crash later.
-    void* const handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* const handle = OpenBuild(path, map == nullptr ? "" : map->l_name);
     if (handle == nullptr) {
       why->Format(
           "rocksieve: the RocksDB in this process is %s (%s), but its build of rocksieve cannot "
@@ -130,22 +134,27 @@ void* LoadBuild(const Release& release, void* version_function, Sentence* why) {
   return nullptr;
 }
 
-// Whether the RocksDB that is wanted, null for any, is the one that every library sees.
-bool IsSeenByAll(const char* wanted, void* version_function, Sentence* why) {
+// Whether the RocksDB that is wanted, null for any, is the one in that file, which is served, or
+// which every library sees.
+bool IsWanted(const char* wanted, const link_map* one, Sentence* why) {
   if (wanted == nullptr) return true;
   void* const handle = Loaded(wanted);
-  if (handle != nullptr && OwnSymbol(handle, kVersion) == version_function) return true;
+  void* const function = handle == nullptr ? nullptr : OwnSymbol(handle, kVersion);
+  if (function != nullptr && MapOf(function) == one) return true;
   why->Format(
-      "rocksieve: every library in this process sees the RocksDB in %s, and rocksieve can serve no "
+      "rocksieve: it serves the RocksDB in %s, or every library sees that one, and it can serve no "
       "other; %s is not it.",
-      NameOf(MapOf(version_function)), wanted);
+      NameOf(one), wanted);
   return false;
 }
 
 // What must hold before a build may be loaded beside the RocksDB that every library sees.
 bool MayServe(const char* wanted, void* version_function, const Release& release, Sentence* why) {
   const char* const path = NameOf(MapOf(version_function));
-  if (!IsSeenByAll(wanted, version_function, why)) return false;
+  if (dlsym(RTLD_DEFAULT, kVersion) != nullptr &&
+      !IsWanted(wanted, MapOf(version_function), why)) {
+    return false;
+  }
   if (release.series[0] == '\0') {
     why->Format(
         "rocksieve: the RocksDB in this process (%s) says that it is release \"%s\", and "
@@ -166,7 +175,8 @@ bool MayServe(const char* wanted, void* version_function, const Release& release
   if (other == MapOf(version_function)) return true;
   void* const handle = HandleOf(other);
   void* const its_function = handle == nullptr ? nullptr : OwnSymbol(handle, kVersion);
-  const Release its = its_function == nullptr ? Release() : ReleaseOf(its_function, /*old_strings=*/false);
+  const Release its =
+      its_function == nullptr ? Release() : ReleaseOf(its_function, /*old_strings=*/false);
   if (handle != nullptr) dlclose(handle);
   if (strcmp(its.series, release.series) == 0) return true;
   why->Format(
@@ -203,6 +213,27 @@ void DescribeOldRocksDb(const char* wanted, Sentence* why) {
         "rocksieve.",
         NameOf(MapOf(open)));
   }
+}
+
+// Load(), by one thread at a time: by whoever has set `loading`.
+bool LoadOnce(const char* rocksdb, Sentence* why) {
+  if (build.load() != nullptr) return IsWanted(rocksdb, served.load(), why);
+  void* loaded = BuildInProcess();
+  void* version_function = dlsym(RTLD_DEFAULT, kVersion);
+  if (loaded == nullptr) {
+    if (version_function == nullptr) version_function = PrivateRocksDb(rocksdb, why);
+    if (version_function == nullptr) {
+      if (why->text[0] == '\0') DescribeOldRocksDb(rocksdb, why);
+      return false;
+    }
+    const Release release = ReleaseOf(version_function, /*old_strings=*/false);
+    if (!MayServe(rocksdb, version_function, release, why)) return false;
+    loaded = LoadBuild(release, version_function, why);
+    if (loaded == nullptr) return false;
+  }
+  served = MapOf(version_function);
+  build = loaded;
+  return true;
 }
 
 __attribute__((constructor)) void LoadAtStart() {
@@ -262,17 +293,21 @@ bool IsInBuild(void* address) {
   return handle != nullptr && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && MapOf(address) == map;
 }
 
-bool IsServed(void* function) { return MapOf(function) == MapOf(dlsym(RTLD_DEFAULT, kVersion)); }
+bool IsServed(void* function) { return MapOf(function) == served.load(); }
+
+const char* InsteadOf() {
+  return instead_of[0] != '\0' ? instead_of : secure_getenv("ROCKSIEVE_INSTEAD_OF");
+}
 
 bool LoadFor(void* function) {
   if (!started || build.load() != nullptr) return build.load() != nullptr;
   const link_map* const map = MapOf(function);
   const char* const path = map == nullptr || map->l_name[0] == '\0' ? nullptr : map->l_name;
   Sentence why;
-  if (!may_show_private && IsPrivateCopy(path)) {
+  if (!serves_private && IsPrivateCopy(path)) {
     why.Format(
-        "rocksieve: the RocksDB inside of %s is visible to nobody else, and rocksieve cannot serve "
-        "it; rocksieve_load() with that path makes it visible.",
+        "rocksieve: the RocksDB inside of %s is visible to nobody else, and rocksieve is not told "
+        "to serve it; rocksieve_load() with that path does.",
         path);
   } else if (Load(path, &why)) {
     return true;
@@ -282,22 +317,11 @@ bool LoadFor(void* function) {
 }
 
 bool Load(const char* rocksdb, Sentence* why) {
-  if (build.load() != nullptr) return IsSeenByAll(rocksdb, dlsym(RTLD_DEFAULT, kVersion), why);
-  void* loaded = BuildInProcess();
-  if (loaded == nullptr) {
-    void* version_function = dlsym(RTLD_DEFAULT, kVersion);
-    if (version_function == nullptr) version_function = PrivateRocksDb(rocksdb, why);
-    if (version_function == nullptr) {
-      if (why->text[0] == '\0') DescribeOldRocksDb(rocksdb, why);
-      return false;
-    }
-    const Release release = ReleaseOf(version_function, /*old_strings=*/false);
-    if (!MayServe(rocksdb, version_function, release, why)) return false;
-    loaded = LoadBuild(release, version_function, why);
-    if (loaded == nullptr) return false;
-  }
-  build = loaded;
-  return true;
+  if (build.load() != nullptr) return IsWanted(rocksdb, served.load(), why);
+  if (loading.exchange(true)) return false;  // a build that registers calls us as well
+  const bool found = LoadOnce(rocksdb, why);
+  loading = false;
+  return found;
 }
 
 void* BuildSymbol(const char* name) {
@@ -307,7 +331,16 @@ void* BuildSymbol(const char* name) {
 
 namespace {
 
-constexpr char kNoRocksDb[] = "rocksieve: there is no RocksDB in this process";
+// Load(), which waits for another thread that is at it.
+bool LoadAsAsked(const char* rocksdb, Sentence* why) {
+  for (int waited_ms = 0; loading.exchange(true); ++waited_ms) {
+    if (build.load() != nullptr || waited_ms == 10000) return Load(rocksdb, why);
+    usleep(1000);
+  }
+  const bool found = LoadOnce(rocksdb, why);
+  loading = false;
+  return found;
+}
 
 // As RocksDB's C functions do: what was there before is replaced. An empty sentence: see Load().
 void SetError(const Sentence& why, char** error) {
@@ -320,16 +353,38 @@ void SetError(const Sentence& why, char** error) {
 }  // namespace rocksieve::loader
 
 unsigned char rocksieve_load(const char* rocksdb, char** error) {
-  rocksieve::loader::Sentence why;
-  rocksieve::loader::may_show_private = true;
-  if (rocksieve::loader::Load(rocksdb, &why)) return 1;
-  rocksieve::loader::SetError(why, error);
+  using namespace rocksieve::loader;
+  Sentence why;
+  serves_private = true;
+  if (LoadAsAsked(rocksdb, &why)) return 1;
+  SetError(why, error);
+  return 0;
+}
+
+unsigned char rocksieve_load_instead_of(const char* spec, char** error) {
+  using namespace rocksieve::loader;
+  Sentence why;
+  if (spec == nullptr || strlen(spec) >= sizeof(instead_of)) {
+    why.Format("rocksieve: no spec has %zu characters", spec == nullptr ? 0 : strlen(spec));
+  } else if (strcmp(spec, instead_of) == 0) {
+    return 1;
+  } else if (Load(nullptr, &why)) {
+    why.Format(
+        "rocksieve: RocksDB is in the process already (%s), and may have made its filters: \"%s\" "
+        "must be said before it is loaded",
+        NameOf(served.load()), spec);
+  } else if (why.text[0] == '\0') {
+    strcpy(instead_of, spec);
+    serves_private = true;
+    return 1;
+  }
+  SetError(why, error);
   return 0;
 }
 
 rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** error) {
   rocksieve::loader::Sentence why;
-  if (!rocksieve::loader::Load(nullptr, &why)) {
+  if (!rocksieve::loader::LoadAsAsked(nullptr, &why)) {
     rocksieve::loader::SetError(why, error);
     return nullptr;
   }
@@ -339,21 +394,4 @@ rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** e
   why.Format("rocksieve: the build for this RocksDB is an older one");
   rocksieve::loader::SetError(why, error);
   return nullptr;
-}
-
-// Node's process.dlopen() takes a library that has it for an extension, and gives what it returns to the
-// program: here the object that it was called with. RocksDBs in extensions are what a program of Node
-// means, those that come later as well.
-extern "C" ROCKSIEVE_C_EXPORT void* napi_register_module_v1(void* environment, void* exports) {
-  char* why = nullptr;
-  if (rocksieve_load(nullptr, &why) != 0) return exports;
-  // napi_status napi_throw_error(napi_env, const char* code, const char* message)
-  using Throw = int (*)(void*, const char*, const char*);
-  const auto throw_error = reinterpret_cast<Throw>(dlsym(RTLD_DEFAULT, "napi_throw_error"));
-  if (throw_error != nullptr && why != nullptr &&
-      strcmp(why, rocksieve::loader::kNoRocksDb) != 0) {
-    throw_error(environment, /*code=*/nullptr, why);
-  }
-  free(why);
-  return exports;
 }

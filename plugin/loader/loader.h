@@ -25,6 +25,9 @@ struct Sentence {
 // a build is loaded, now or before. If not, `why` says why; it is empty if there is no RocksDB.
 bool Load(const char* rocksdb, Sentence* why);
 
+// The error of the C functions where Load() says nothing.
+inline constexpr char kNoRocksDb[] = "rocksieve: there is no RocksDB in this process";
+
 // A function of the build that Load() found; null before.
 void* BuildSymbol(const char* name);
 
@@ -33,6 +36,9 @@ bool IsInBuild(void* address);
 
 // Whether the function is of the RocksDB that the build serves, or would.
 bool IsServed(void* function);
+
+// The spec that RocksDB's Bloom and Ribbon filters are replaced by; null or empty for none.
+const char* InsteadOf();
 
 // Of a function that this library has as well, the one that the code at `caller` would call without
 // us: its own, or that of the libraries that it needs; else the next in the process. Null if there

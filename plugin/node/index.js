@@ -4,18 +4,26 @@ const os = require('os');
 const path = require('path');
 
 const library = path.join(__dirname, 'lib', 'librocksieve.so');
-let isLoaded = false;
 
 // See index.d.ts.
-function load({ insteadOf } = {}) {
-  if (insteadOf !== undefined) {
-    if (isLoaded) throw new Error('rocksieve: insteadOf is for the first load() of a process');
-    process.env.ROCKSIEVE_INSTEAD_OF = String(insteadOf);
+function load(options = {}) {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError("rocksieve: load() takes an object, such as { insteadOf: 'rocksieve.ribbon:10' }");
   }
-  // Seen by addons that come later, whose RocksDB registers and makes its filters there.
-  process.dlopen({ exports: {} }, library,
+  for (const [name, value] of Object.entries(options)) {
+    if (name !== 'addon' && name !== 'insteadOf') {
+      throw new TypeError(`rocksieve: load() has the options addon and insteadOf, not ${name}`);
+    }
+    if (typeof value !== 'string') throw new TypeError(`rocksieve: ${name} must be a string`);
+  }
+  const { addon, insteadOf } = options;
+  if (insteadOf !== undefined && !/^rocksieve\.(auto|bloom|cuckoo|range|ribbon):./.test(insteadOf)) {
+    throw new TypeError(`rocksieve: "${insteadOf}" is no filter, such as rocksieve.ribbon:10`);
+  }
+  // Seen by addons that come later, whose RocksDB registers and makes its filters there. What the object
+  // says, it reads itself (plugin/loader/node.cc).
+  process.dlopen({ exports: { addon, insteadOf } }, library,
                  os.constants.dlopen.RTLD_NOW | os.constants.dlopen.RTLD_GLOBAL);
-  isLoaded = true;
 }
 
 module.exports = { load, library };

@@ -103,8 +103,6 @@ _JOIN = {
 # A wheel brings its libraries.
 _bundled = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 _directory: Optional[str] = _bundled if os.path.isdir(_bundled) else None
-# Whether rocksdb.load() was called, which may have made a RocksDB visible to all.
-serves_rocksdb = False
 
 
 def use_libraries_of(directory: Path) -> None:
@@ -144,10 +142,6 @@ def filters() -> Any:
 @functools.lru_cache(maxsize=None)
 def joins() -> Any:
     """librocksieve_join.so."""
-    if serves_rocksdb and _directory == _bundled:
-        # It would take the symbols of the one for those of its own.
-        raise ImportError("joins by a wheel bring a RocksDB with them, and rocksieve.load() has another "
-                          "one in this process; join in a process of its own")
     return _load("join", "librocksieve-join", _JOIN)
 
 

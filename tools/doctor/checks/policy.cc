@@ -108,11 +108,12 @@ void CheckStatic(const Facts& facts, const std::string& need, Findings* findings
                       : "No plugin can register with it: policies of rocksieve are unknown to it "
                         "and silently taken for none.",
       plugin_finds_it
-          ? "Load the plugin into it before the database is opened: by rocksieve's package for Java, "
-            "Node or Python (docs/compatibility.md), else rocksieve_load(\"" +
+          ? "Load the plugin into it before the database is opened: by rocksieve's package for "
+            "Java, Node or Python (docs/compatibility.md), else rocksieve_load(\"" +
                 copy->path + "\")."
           : "Build its RocksDB with rocksieve inside (in Rust by the crate rocksieve, else "
-            "ROCKSDB_PLUGINS=rocksieve: docs/compatibility.md), link the program to the shared librocksdb, or use RocksDB's "
+            "ROCKSDB_PLUGINS=rocksieve: docs/compatibility.md), link the program to the shared "
+            "librocksdb, or use RocksDB's "
             "own filters in it.");
 }
 
