@@ -31,7 +31,7 @@ def with_headers(sources):
 
 def main():
     if not shutil.which("cargo"):
-        sys.exit("package: cargo is needed: https://rustup.rs, since Debian's is too old for rocksdb 0.25")
+        sys.exit("package: cargo 1.88 or later is needed, for example Debian's package cargo-web")
     version = re.search(r"project\(rocksieve VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
     manifest = ROOT / "plugin" / "rust" / "Cargo.toml"
     if f'name = "rocksieve"\nversion = "{version}"' not in manifest.read_text():
