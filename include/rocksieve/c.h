@@ -46,11 +46,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
-#define ROCKSIEVE_C_EXPORT __attribute__((visibility("default")))
-#else
-#define ROCKSIEVE_C_EXPORT
-#endif
+#include "c_load.h" /* RocksDB installs both under another name */
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,19 +59,6 @@ struct rocksdb_filterpolicy_t;  /* RocksDB's: rocksdb/c.h */
    what is allowed, and an example; or that no build of rocksieve fits the RocksDB in this process. */
 ROCKSIEVE_C_EXPORT struct rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec,
                                                                                 char** error);
-
-/* Only in librocksieve.so, for programs that load a RocksDB after it: 1 once the build that fits the
-   RocksDB in this process is loaded and its specs are known to option strings; else 0 and an error.
-   rocksdb is the path of the library that RocksDB is in; NULL if there is one RocksDB only. A RocksDB
-   that dlopen() made private (RTLD_LOCAL) becomes visible to libraries that are loaded later, unless the
-   build was made for one that is not installed, as those in packages for other languages are. Where there is
-   none yet, and librocksieve.so is visible (RTLD_GLOBAL), one that comes later is served. */
-ROCKSIEVE_C_EXPORT unsigned char rocksieve_load(const char* rocksdb, char** error);
-
-/* The same before there is a RocksDB: each Bloom or Ribbon filter that it will make becomes one of the spec.
-   librocksieve.so must be visible (RTLD_GLOBAL). Too late where there is one: 0 and an error. A spec that
-   cannot be honoured is found out when the filter is made: RocksDB's own is used then, and stderr says so. */
-ROCKSIEVE_C_EXPORT unsigned char rocksieve_load_instead_of(const char* spec, char** error);
 
 /* Collects keys, in any order and with duplicates, and builds one filter after another. */
 typedef struct rocksieve_builder_t rocksieve_builder_t;
