@@ -9,6 +9,7 @@ import hashlib
 import io
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,15 @@ CRATES = {
     "11.8.1": ("rust-librocksdb-sys", "0.48.1+11.8.1",
                "8b206e7f3519b9ab5f791603a6a93227071e1f13b0be01d7b36fcd0fad32bdfa"),
 }
+
+
+def version_of(description, pattern):
+    """The version in CMakeLists.txt, which a package's description has as well: by the pattern, in which
+    %s stands for it. Ends the program if it has another one."""
+    version = re.search(r"project\(rocksieve VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    if pattern % version not in description.read_text():
+        sys.exit(f"package: {description} has another version than CMakeLists.txt, {version}")
+    return version
 
 
 def must(log, *command, variables=None, directory=None):

@@ -101,9 +101,8 @@ def own_objects(wheel):
 
 def main():
     in_tools_environment()
-    version = re.search(r"project\(rocksieve VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
-    if f'__version__ = "{version}"' not in (ROOT / "lib/python/rocksieve/__init__.py").read_text():
-        sys.exit(f"package: lib/python/rocksieve has another version than CMakeLists.txt, {version}")
+    version = releases.version_of(ROOT / "lib" / "python" / "rocksieve" / "__init__.py",
+                                  '__version__ = "%s"')
     for directory in ("tree", "unpacked", "wheels", "repaired"):
         shutil.rmtree(WORK / directory, ignore_errors=True)
     tree = WORK / "tree"

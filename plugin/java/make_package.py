@@ -7,7 +7,6 @@ Flink's fork of it. Those up to 10.10 were built with the std::string from befor
 """
 
 import pathlib
-import re
 import shutil
 import sys
 
@@ -32,10 +31,8 @@ def jni_include():
 
 
 def main():
-    version = re.search(r"project\(rocksieve VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
     pom = ROOT / "plugin" / "java" / "pom.xml"
-    if f"<artifactId>rocksieve</artifactId>\n  <version>{version}</version>" not in pom.read_text():
-        sys.exit(f"package: {pom} has another version than CMakeLists.txt, {version}")
+    version = releases.version_of(pom, "<artifactId>rocksieve</artifactId>\n  <version>%s</version>")
     natives = WORK / "natives" / "linux-x86_64"
     shutil.rmtree(WORK, ignore_errors=True)
     natives.mkdir(parents=True)

@@ -3,9 +3,7 @@
 """./run package --node: the package for npm, with the plugin for the releases of RocksDB below, into
 build/packages-node."""
 
-import json
 import pathlib
-import re
 import shutil
 import sys
 
@@ -21,10 +19,7 @@ PACKAGES = ROOT / "build" / "packages-node"
 def main():
     if not shutil.which("npm"):
         sys.exit("package: npm is needed: apt-get install npm")
-    version = re.search(r"project\(rocksieve VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
-    description = ROOT / "plugin" / "node" / "package.json"
-    if json.loads(description.read_text())["version"] != version:
-        sys.exit(f"package: {description} has another version than CMakeLists.txt, {version}")
+    releases.version_of(ROOT / "plugin" / "node" / "package.json", '"version": "%s"')
     shutil.rmtree(WORK, ignore_errors=True)
     shutil.copytree(ROOT / "plugin" / "node", WORK, ignore=shutil.ignore_patterns("*.py"))
     for name in ("LICENSE", "NOTICE"):

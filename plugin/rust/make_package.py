@@ -9,6 +9,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "plugin"))
+import releases  # noqa: E402
+
 WORK = ROOT / "build" / "rust" / "rocksieve"
 PACKAGES = ROOT / "build" / "packages-rust"
 
@@ -32,10 +35,8 @@ def with_headers(sources):
 def main():
     if not shutil.which("cargo"):
         sys.exit("package: cargo 1.88 or later is needed, for example Debian's package cargo-web")
-    version = re.search(r"project\(rocksieve VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
-    manifest = ROOT / "plugin" / "rust" / "Cargo.toml"
-    if f'name = "rocksieve"\nversion = "{version}"' not in manifest.read_text():
-        sys.exit(f"package: {manifest} has another version than CMakeLists.txt, {version}")
+    version = releases.version_of(ROOT / "plugin" / "rust" / "Cargo.toml",
+                                  'name = "rocksieve"\nversion = "%s"')
     shutil.rmtree(WORK, ignore_errors=True)
     shutil.copytree(ROOT / "plugin" / "rust", WORK, ignore=shutil.ignore_patterns("*.py"))
     sources = re.search(r"^rocksieve_SOURCES = (.+)$", (ROOT / "rocksieve.mk").read_text(), re.MULTILINE)
