@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 include(cmake/pkgconfig.cmake)
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/rocksieve)
-set(public_headers include/rocksieve/c.h include/rocksieve/c_load.h include/rocksieve/filter.h include/rocksieve/filter_spec.h)
+set(public_headers include/rocksieve/c.h include/rocksieve/c_arrow.h include/rocksieve/c_load.h include/rocksieve/filter.h include/rocksieve/filter_spec.h)
 
 install(TARGETS rocksieve_core rocksieve_toolbox EXPORT rocksieveTargets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

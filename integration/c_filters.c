@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rocksieve/c.h>
+#include <rocksieve/c_arrow.h>
 
 #include "c_check.h"
 
@@ -259,8 +260,66 @@ static void estimator_nonsense(void) {
   rocksieve_estimator_destroy(top);
 }
 
+static void release_nothing(struct ArrowSchema* schema) { schema->release = NULL; }
+static void release_no_array(struct ArrowArray* array) { array->release = NULL; }
+
+static void columns_of_arrow(void) {
+  /* "ab", null, "", "cd" */
+  const uint8_t validity[] = {0xd};
+  const int32_t offsets[] = {0, 2, 2, 2, 4};
+  const void* const buffers[] = {validity, offsets, "abcd"};
+  struct ArrowSchema schema = {0};
+  struct ArrowArray array = {0};
+  schema.format = "z";
+  schema.release = release_nothing;
+  array.length = 4;
+  array.null_count = 1;
+  array.n_buffers = 3;
+  array.buffers = (const void**)buffers;
+  array.release = release_no_array;
+  rocksieve_builder_t* builder = rocksieve_builder_create("rocksieve.ribbon:30", &error);
+  CHECK(rocksieve_builder_add_arrow(builder, &schema, &array, NULL, &error));
+  size_t size = 0;
+  char* bytes = rocksieve_builder_finish(builder, &size, &error);
+  rocksieve_filter_t* filter = rocksieve_filter_open(bytes, size, &error);
+  CHECK(filter != NULL && rocksieve_filter_key_count(filter) == 3);
+  uint8_t bits[] = {0xff, 0xff};
+  CHECK(rocksieve_filter_may_contain_arrow(filter, &schema, &array, NULL, bits, 6, &error));
+  CHECK(bits[0] == 0x7f && bits[1] == 0xff); /* the null's bit alone */
+  rocksieve_dynamic_t* dynamic = rocksieve_dynamic_create("bloom", 10, 0.0001, 0, &error);
+  CHECK(!rocksieve_dynamic_add_arrow(dynamic, &schema, &array, "key", &error) && said("key"));
+  CHECK(rocksieve_dynamic_add_arrow(dynamic, &schema, &array, NULL, &error));
+  CHECK(rocksieve_dynamic_may_contain(dynamic, "cd", 2));
+  CHECK(rocksieve_dynamic_may_contain_arrow(dynamic, &schema, &array, NULL, bits, 0, &error));
+  CHECK((bits[0] & 0xf) == 0xd);
+  struct ArrowSchema booleans;
+  struct ArrowArray answers;
+  CHECK(rocksieve_arrow_booleans(bits, 4, &booleans, &answers, &error));
+  CHECK(strcmp(booleans.format, "b") == 0 && answers.length == 4 && answers.null_count == 0);
+  CHECK((((const uint8_t*)answers.buffers[1])[0] & 0xf) == 0xd);
+  answers.release(&answers);
+  booleans.release(&booleans);
+  CHECK(answers.release == NULL && booleans.release == NULL);
+
+  array.length = -1;
+  CHECK(!rocksieve_builder_add_arrow(builder, &schema, &array, NULL, &error) && said("length"));
+  CHECK(!rocksieve_builder_add_arrow(NULL, &schema, &array, NULL, &error) && said("nothing"));
+  CHECK(!rocksieve_builder_add_arrow(builder, NULL, &array, NULL, &error) && said("no schema"));
+  CHECK(!rocksieve_dynamic_add_arrow(dynamic, &schema, NULL, NULL, &error) && said("released"));
+  CHECK(!rocksieve_filter_may_contain_arrow(NULL, &schema, &array, NULL, bits, 0, &error));
+  CHECK(said("no filter"));
+  CHECK(!rocksieve_dynamic_may_contain_arrow(dynamic, &schema, &array, NULL, NULL, 0, NULL));
+  CHECK(!rocksieve_arrow_booleans(NULL, 1, &booleans, &answers, &error) && said("no bits"));
+  rocksieve_arrow_capsule_destructor(NULL); /* there is no Python */
+  rocksieve_dynamic_destroy(dynamic);
+  rocksieve_filter_destroy(filter);
+  rocksieve_builder_destroy(builder);
+  free(bytes);
+}
+
 int main(void) {
   static_filters();
+  columns_of_arrow();
   const char* const kinds[] = {"bloom", "scalable-bloom", "counting-bloom", "cuckoo"};
   for (size_t i = 0; i < 4; i++) dynamic_filter(kinds[i]);
   dynamic_nonsense();

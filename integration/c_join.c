@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <rocksieve/c.h>
+#include <rocksieve/c_arrow.h>
 
 #include "c_check.h"
 
@@ -24,8 +25,46 @@ static int on_row(void* state, unsigned char is_local, const char* key, size_t k
   return ++rows->count == rows->most;
 }
 
+static void scans(const char* database) {
+  rocksieve_scan_t* scan = rocksieve_scan_create(&error);
+  struct ArrowArrayStream rows;
+  CHECK(!rocksieve_scan_open(scan, &rows, &error) && said("set either db or"));
+  CHECK(rocksieve_scan_set(scan, "db", database, strlen(database), &error));
+  CHECK(rocksieve_scan_set(scan, "batch-rows", "1000", 4, &error));
+  CHECK(!rocksieve_scan_set(scan, "batch-rows", "0", 1, &error) && said("from 1 to"));
+  CHECK(!rocksieve_scan_set(scan, "luck", NULL, 0, &error) && said("it has batch-bytes, "));
+  CHECK(!rocksieve_scan_filter(scan, "luck", 4, &error) && said(""));
+  CHECK(rocksieve_scan_open(scan, &rows, &error));
+  rocksieve_scan_counts_t counts;
+  uint64_t given = 0;
+  for (struct ArrowArray batch; rows.get_next(&rows, &batch) == 0 && batch.release != NULL;) {
+    CHECK(batch.length <= 1000 && batch.n_children == 2);
+    given += (uint64_t)batch.length;
+    batch.release(&batch);
+    rocksieve_scan_counts(scan, &counts);
+    CHECK(counts.rows_given == given);
+  }
+  CHECK(given > 1000 && counts.rows_read == given && counts.digest != 0);
+  rows.release(&rows);
+  CHECK(rocksieve_scan_set(scan, "expect", "1", 1, &error));
+  CHECK(rocksieve_scan_open(scan, &rows, &error));
+  rocksieve_scan_destroy(scan); /* the stream goes on */
+  struct ArrowArray batch;
+  while (rows.get_next(&rows, &batch) == 0) batch.release(&batch);
+  CHECK(strstr(rows.get_last_error(&rows), database) != NULL);
+  rows.release(&rows);
+
+  CHECK(!rocksieve_scan_set(NULL, "db", "x", 1, &error) && said("no scan"));
+  CHECK(!rocksieve_scan_filter(NULL, "x", 1, &error) && said("no scan"));
+  CHECK(!rocksieve_scan_open(NULL, &rows, &error) && said("no scan"));
+  rocksieve_scan_counts(NULL, &counts);
+  CHECK(counts.rows_read == 0);
+  rocksieve_scan_destroy(NULL);
+}
+
 int main(int count, char** arguments) {
   CHECK(count == 3);
+  scans(arguments[1]);
   rocksieve_server_t* server = rocksieve_server_create(&error);
   CHECK(server != NULL && rocksieve_server_address(server)[0] == '\0');
   CHECK(!rocksieve_server_start(server, &error) && said("set db"));

@@ -29,14 +29,15 @@ SPECS = ("rocksieve.bloom:10", "rocksieve.cuckoo:12.5", "rocksieve.ribbon:1%:ver
 
 
 def declared(*objects):
-    """The functions of rocksieve/c.h on these objects."""
-    header = (ROOT / "include" / "rocksieve" / "c.h").read_text()
-    code = re.sub(r"(?s)/\*.*?\*/", "", header)
+    """The functions of rocksieve/c.h and c_arrow.h on these objects."""
+    headers = "".join((ROOT / "include" / "rocksieve" / name).read_text()
+                      for name in ("c.h", "c_arrow.h"))
+    code = re.sub(r"(?s)/\*.*?\*/", "", headers)
     return set(re.findall(rf"\b(rocksieve_(?:{'|'.join(objects)})_\w+)\(", code))
 
 
 class Library(Sandbox):
-    FUNCTIONS = declared("builder", "filter", "dynamic", "estimator")
+    FUNCTIONS = declared("arrow", "builder", "filter", "dynamic", "estimator")
 
     def test_needs_only_the_cpp_runtime_and_exports_only_its_api(self):
         dynamic = run_ok("readelf", "-dW", LIBRARY).out
@@ -48,7 +49,7 @@ class Library(Sandbox):
 
     def test_the_header_is_c_and_cpp(self):
         source = self.directory / "header.c"
-        source.write_text("#include <rocksieve/c.h>\nint main(void) { return 0; }\n")
+        source.write_text("#include <rocksieve/c_arrow.h>\nint main(void) { return 0; }\n")
         for compiler, flags in (("gcc", ["-std=c99"]), ("gcc", []), ("g++", ["-xc++"])):
             compile_program(source, self.directory / "header", "-pedantic", "-Werror", *flags,
                             compiler=compiler)
@@ -65,7 +66,7 @@ class Library(Sandbox):
 
     def test_python_declares_each_function(self):
         self.assertEqual(self.FUNCTIONS, {f"rocksieve_{name}" for name in _c._FILTERS})
-        self.assertEqual(declared("join", "server"), {f"rocksieve_{name}" for name in _c._JOIN})
+        self.assertEqual(declared("join", "scan", "server"), {f"rocksieve_{name}" for name in _c._JOIN})
 
 
 class Filters(Sandbox):

@@ -7,19 +7,14 @@
 #include <variant>
 
 #include <rocksieve/c.h>
-#include <rocksieve/dynamic/bloom_filter.h>
-#include <rocksieve/dynamic/counting_bloom_filter.h>
-#include <rocksieve/dynamic/cuckoo_filter.h>
-#include <rocksieve/dynamic/scalable_bloom_filter.h>
+#include <rocksieve/c_arrow.h>
 
+#include "lib/c_api/arrow.h"
+#include "lib/c_api/dynamic.h"
 #include "lib/c_api/errors.h"
 
 namespace rocksieve {
 namespace {
-
-using AnyDynamic =
-    std::variant<BloomFilter, ScalableBloomFilter, CountingBloomFilter, CuckooFilter>;
-constexpr KindNames<4> kDynamicKinds = {"bloom", "scalable-bloom", "counting-bloom", "cuckoo"};
 
 ScalableBloomFilterOptions ScalableOptions(uint64_t keys, double rate) {
   ScalableBloomFilterOptions options;
@@ -194,3 +189,26 @@ rocksieve_dynamic_t* rocksieve_dynamic_deserialize(const char* bytes, size_t siz
 }
 
 void rocksieve_dynamic_destroy(rocksieve_dynamic_t* dynamic) { delete dynamic; }
+
+unsigned char rocksieve_dynamic_add_arrow(rocksieve_dynamic_t* dynamic, const ArrowSchema* schema,
+                                          const ArrowArray* array, const char* column,
+                                          char** error) {
+  return rocksieve::AddArrow(dynamic, schema, array, column, error, [&](std::string_view key) {
+    return rocksieve_dynamic_add(dynamic, key.data(), key.size(), error) != 0;
+  });
+}
+
+unsigned char rocksieve_dynamic_may_contain_arrow(const rocksieve_dynamic_t* dynamic,
+                                                  const ArrowSchema* schema,
+                                                  const ArrowArray* array, const char* column,
+                                                  uint8_t* bits, size_t first_bit, char** error) {
+  return rocksieve::AnswerArrow(
+      dynamic, schema, array, column, bits, first_bit, error,
+      [&](const std::string_view* keys, size_t count, bool* may_contain) {
+        std::visit(
+            [&](const auto& filter) {
+              for (size_t i = 0; i < count; i++) may_contain[i] = filter.MayContain(keys[i]);
+            },
+            dynamic->filter);
+      });
+}

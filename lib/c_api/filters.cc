@@ -7,8 +7,10 @@
 #include <utility>
 
 #include <rocksieve/c.h>
+#include <rocksieve/c_arrow.h>
 #include <rocksieve/filter.h>
 
+#include "lib/c_api/arrow.h"
 #include "lib/c_api/errors.h"
 
 struct rocksieve_builder_t {
@@ -37,6 +39,18 @@ const char* Describe(BlockState state) {
       return "this filter comes from a later version of rocksieve";
   }
   return "";
+}
+
+// Of all of them at once, but for range filters, which know more of a key than its hash.
+void MayContainKeys(Family family, const Filter& filter, const std::string_view* keys, size_t count,
+                    bool* may_contain) {
+  if (family == Family::kRange) {
+    for (size_t i = 0; i < count; i++) may_contain[i] = filter.MayContain(keys[i]);
+    return;
+  }
+  uint64_t hashes[kKeysTogether];
+  for (size_t i = 0; i < count; i++) hashes[i] = filter.KeyHash(keys[i]);
+  filter.MayContainHashes(hashes, count, may_contain);
 }
 
 }  // namespace
@@ -134,3 +148,23 @@ double rocksieve_filter_false_positive_rate(const rocksieve_filter_t* filter) {
 }
 
 void rocksieve_filter_destroy(rocksieve_filter_t* filter) { delete filter; }
+
+unsigned char rocksieve_builder_add_arrow(rocksieve_builder_t* builder, const ArrowSchema* schema,
+                                          const ArrowArray* array, const char* column,
+                                          char** error) {
+  return rocksieve::AddArrow(builder, schema, array, column, error, [&](std::string_view key) {
+    builder->builder.AddKey(key);
+    return true;
+  });
+}
+
+unsigned char rocksieve_filter_may_contain_arrow(const rocksieve_filter_t* filter,
+                                                 const ArrowSchema* schema,
+                                                 const ArrowArray* array, const char* column,
+                                                 uint8_t* bits, size_t first_bit, char** error) {
+  return rocksieve::AnswerArrow(
+      filter, schema, array, column, bits, first_bit, error,
+      [&](const std::string_view* keys, size_t count, bool* may_contain) {
+        rocksieve::MayContainKeys(filter->info.family, *filter->filter, keys, count, may_contain);
+      });
+}

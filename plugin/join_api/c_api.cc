@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Joins and servers of them for C: the part of rocksieve/c.h that is in librocksieve_join.so.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +15,7 @@
 
 #include "lib/c_api/errors.h"
 #include "lib/join/operation.h"
+#include "plugin/join_api/c_settings.h"
 
 namespace rocksieve::join {
 namespace {
@@ -27,78 +24,7 @@ using rocksdb::Status;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20, kMilliseconds = 1000;
 
-// Runs `function`, which returns a status; false, and an error, if that is not OK or it throws.
-template <typename Function>
-bool Succeeds(char** error, const Function& function) {
-  try {
-    const Status status = function();
-    if (status.ok()) return true;
-    const char* const text = status.getState();
-    SetCError(text != nullptr ? text : status.ToString(), error);
-  } catch (...) {
-    SetCErrorOfException(error);
-  }
-  return false;
-}
-
 }  // namespace
-
-// Settings that C gives by their names and as text, as the flags of the command.
-class CSettings {
- public:
-  using Take = std::function<Status(const std::string& value)>;
-
-  void Other(const std::string& name, Take take) { by_name_[name] = std::move(take); }
-  void Text(const std::string& name, std::string* text) {
-    Other(name, [text](const std::string& value) {
-      *text = value;
-      return Status::OK();
-    });
-  }
-  // "true", "1" or nothing; "false" or "0".
-  void Bool(const std::string& name, bool* set) {
-    Other(name, [name, set](const std::string& value) {
-      *set = value == "true" || value == "1" || value.empty();
-      if (*set || value == "false" || value == "0") return Status::OK();
-      return Status::InvalidArgument(name + " takes true or false, not " + value);
-    });
-  }
-  // From 1 to `most` of such units.
-  template <typename Type>
-  void Number(const std::string& name, uint64_t most, Type* set, uint64_t unit = 1) {
-    Other(name, [name, most, set, unit](const std::string& value) {
-      uint64_t number = 0;
-      const char* const end = value.data() + value.size();
-      const auto [stopped, result] = std::from_chars(value.data(), end, number);
-      if (result != std::errc() || stopped != end || number < 1 || number > most) {
-        return Status::InvalidArgument(name + " takes a number from 1 to " + std::to_string(most) +
-                                       ", not " + value);
-      }
-      *set = static_cast<Type>(number * unit);
-      return Status::OK();
-    });
-  }
-  void Credentials(join::Credentials* credentials) {
-    Text("ca", &credentials->authority_file);
-    Text("cert", &credentials->certificate_file);
-    Text("key", &credentials->key_file);
-    Bool("insecure", &credentials->insecure);
-    Bool("insecure-network", &credentials->insecure_network);
-  }
-
-  // Sets what has that name; else the error lists all names. `what` has the settings: "join".
-  Status Set(const std::string& what, const char* name, const char* value) const {
-    const std::string wanted = name == nullptr ? "" : name;
-    const auto found = by_name_.find(wanted);
-    if (found != by_name_.end()) return found->second(value == nullptr ? "" : value);
-    std::string known;
-    for (const auto& [each, unused] : by_name_) known += (known.empty() ? "" : ", ") + each;
-    return Status::InvalidArgument("a " + what + " has no \"" + wanted + "\"; it has " + known);
-  }
-
- private:
-  std::map<std::string, Take> by_name_;
-};
 
 // What is set is kept as it was said, and read when the join is run.
 struct CJoin {
@@ -251,7 +177,7 @@ unsigned char rocksieve_join_set(rocksieve_join_t* join, const char* name, const
                                  char** error) {
   return rocksieve::join::Succeeds(error, [&] {
     if (join == nullptr) return rocksdb::Status::InvalidArgument("there is no join");
-    return join->settings.Set("join", name, value);
+    return join->settings.Set("join", name, value == nullptr ? "" : value);
   });
 }
 
@@ -301,7 +227,7 @@ unsigned char rocksieve_server_set(rocksieve_server_t* server, const char* name,
     if (server->server != nullptr) {
       return rocksdb::Status::InvalidArgument("it serves already; set it before the start");
     }
-    return server->settings.Set("server", name, value);
+    return server->settings.Set("server", name, value == nullptr ? "" : value);
   });
 }
 

@@ -27,6 +27,7 @@ ALLOWED = {
     "lib/format": "lib/hash lib/memory",
     "lib/filter": "lib/bloom lib/cuckoo lib/format lib/hash lib/range lib/ribbon",
     "lib/budget": "lib/filter lib/format lib/range",
+    "lib/c_api": "lib/arrow",
     # The toolbox.
     "lib/toolbox": "lib/format lib/hash lib/sketch",
     # The join: no RocksDB and no gRPC up to lib/join/session.
@@ -54,7 +55,7 @@ ALLOWED = {
     "plugin/unshared": "plugin/database plugin/journal plugin/tables",
     "plugin/probe": "plugin/database support",
     "plugin/join": "lib/format lib/join/rows lib/join/sort plugin/tables support",
-    "plugin/join_api": "lib/c_api lib/format lib/hash lib/join lib/join/join_key lib/join/matching lib/join/rows "
+    "plugin/join_api": "lib/arrow lib/c_api lib/format lib/hash lib/join lib/join/join_key lib/join/matching lib/join/rows "
                        "lib/join/session lib/join/sort lib/join/text lib/transport "
                        "plugin/database plugin/join plugin/unshared support",
     # The command: a subcommand knows no other one; joins are made by the public API alone.

@@ -14,6 +14,7 @@ Filter          all keys are known: a static filter, as bytes or as a file
 DynamicFilter   keys come one by one, and may go again
 Estimator       distinct keys, frequent keys, similarity of sets, in little memory
 join, count     which rows a database here and those of servers have in common, or not
+scan            the rows of a database as a stream of Arrow, those that filters let pass
 Server          answers joins with the rows of a database here
 load            filters of rocksieve in databases that another module of Python opens
 
@@ -22,6 +23,7 @@ those of Debian's packages librocksieve1 and librocksieve-join1; use_libraries_o
 """
 
 from ._c import Estimate, JoinError, use_libraries_of
+from .arrow import Booleans, Scan, ScanCounts, scan
 from .dynamic import DynamicFilter
 from .estimators import Counted, Estimator
 from .filters import Filter
@@ -30,5 +32,6 @@ from .rocksdb import load
 from .server import Server, ServerCounts
 
 __version__ = "1.0.0"
-__all__ = ["Counted", "Counts", "DynamicFilter", "Estimate", "Estimator", "Filter", "JoinError",
-           "Row", "Rows", "Server", "ServerCounts", "count", "join", "load", "use_libraries_of"]
+__all__ = ["Booleans", "Counted", "Counts", "DynamicFilter", "Estimate", "Estimator", "Filter", "JoinError",
+           "Row", "Rows", "Scan", "ScanCounts", "Server", "ServerCounts", "count", "join", "load", "scan",
+           "use_libraries_of"]

@@ -42,6 +42,10 @@ class ServerCountsStruct(ctypes.Structure):
         "sessions", "done", "failed", "refused", "rows_sent", "bytes_sent", "bytes_received")]
 
 
+class ScanCountsStruct(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("rows_read", "rows_given", "digest")]
+
+
 _pointer, _text, _size, _bool = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ubyte
 _u64, _double = ctypes.c_uint64, ctypes.c_double
 OnTop = ctypes.CFUNCTYPE(None, _pointer, _pointer, _size, _u64, _u64)
@@ -71,6 +75,12 @@ _FILTERS = {
     "dynamic_serialize": (_pointer, _pointer, _pointer, _pointer),
     "dynamic_deserialize": (_pointer, _text, _size, _pointer),
     "dynamic_destroy": (None, _pointer),
+    "builder_add_arrow": (_bool, _pointer, _pointer, _pointer, _text, _pointer),
+    "filter_may_contain_arrow": (_bool, _pointer, _pointer, _pointer, _text, _pointer, _size, _pointer),
+    "dynamic_add_arrow": (_bool, _pointer, _pointer, _pointer, _text, _pointer),
+    "dynamic_may_contain_arrow": (_bool, _pointer, _pointer, _pointer, _text, _pointer, _size, _pointer),
+    "arrow_capsule_destructor": (None, _pointer),
+    "arrow_booleans": (_bool, _text, _size, _pointer, _pointer, _pointer),
     "estimator_create": (_pointer, _text, _double, _u64, _pointer),
     "estimator_kind": (_text, _pointer),
     "estimator_add": (_bool, _pointer, _text, _size, _u64, _pointer),
@@ -91,6 +101,12 @@ _JOIN = {
     "join_run": (_bool, _pointer, OnRow, _pointer, _pointer, _pointer),
     "join_cancel": (None, _pointer),
     "join_destroy": (None, _pointer),
+    "scan_create": (_pointer, _pointer),
+    "scan_set": (_bool, _pointer, _text, _text, _size, _pointer),
+    "scan_filter": (_bool, _pointer, _text, _size, _pointer),
+    "scan_open": (_bool, _pointer, _pointer, _pointer),
+    "scan_counts": (None, _pointer, _pointer),
+    "scan_destroy": (None, _pointer),
     "server_create": (_pointer, _pointer),
     "server_set": (_bool, _pointer, _text, _text, _pointer),
     "server_start": (_bool, _pointer, _pointer),
@@ -197,14 +213,20 @@ def u64(number: int, name: str) -> int:
     return number
 
 
+def setting_bytes(value: Any) -> bytes:
+    """A setting as the library takes it."""
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return os.fsencode(value)
+    return str(value).lower().encode()
+
+
 def set_all(function: Callable[..., Any], handle: Any, settings: Dict[str, Any]) -> None:
     """Sets by their names what is not None: "_" stands for "-", a sequence for each of its items."""
     for name, value in settings.items():
         for item in value if isinstance(value, (list, tuple)) else [value]:
             if item is not None:
-                text = (os.fsencode(item) if isinstance(item, (str, bytes, os.PathLike)) else
-                        str(item).lower().encode())
-                checked(function, handle, name.replace("_", "-").encode(), text, raises=JoinError)
+                checked(function, handle, name.replace("_", "-").encode(), setting_bytes(item),
+                        raises=JoinError)
 
 
 _Self = TypeVar("_Self", bound="Keeper")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters that take their keys one by one."""
 
+from typing import Any, Iterable, Optional, Union
+
+from . import arrow
 from ._c import Keeper, Key, bytes_of_key, checked, filters, u64
 
 
@@ -29,6 +32,18 @@ class DynamicFilter(Keeper):
         """ValueError, and nothing is changed, if a cuckoo filter has no room."""
         key = bytes_of_key(key)
         checked(self._library.rocksieve_dynamic_add, self._handle, key, len(key))
+
+    def update(self, keys: Union[Iterable[Key], Any], column: Optional[str] = None) -> None:
+        """Adds each of them once: as Filter.build() takes them. If there is no room for one, those before
+        it are added."""
+        if arrow.is_arrow(keys):
+            arrow.add("rocksieve_dynamic_add_arrow", self._handle, keys, column)
+        else:
+            super().update(keys)
+
+    def may_contain(self, keys: Any, column: Optional[str] = None) -> arrow.Booleans:
+        """`key in filter` for each key, as Filter.may_contain() has it."""
+        return arrow.answers("rocksieve_dynamic_may_contain_arrow", self._handle, keys, column)
 
     def remove(self, key: Key) -> bool:
         """Takes back what was added once. False if it certainly was not there. ValueError if this kind

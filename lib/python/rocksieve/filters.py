@@ -4,8 +4,9 @@
 import os
 import tempfile
 import weakref
-from typing import Iterable, Tuple, Type, Union
+from typing import Any, Iterable, Optional, Tuple, Type, Union
 
+from . import arrow
 from ._c import Key, Path, bytes_of, bytes_of_key, checked, filters
 
 
@@ -25,13 +26,19 @@ class Filter:
         self._may_contain = library.rocksieve_filter_may_contain
 
     @classmethod
-    def build(cls, keys: Iterable[Key], spec: str = "rocksieve.ribbon:1%") -> "Filter":
-        """The filter of these keys, in any order and with duplicates. The spec says of which family, and
-        how large, or how good: docs/choosing.md, rocksieve-specs(7). ValueError if it is wrong. Takes 8
-        bytes of memory for each key, 21 at the end."""
+    def build(cls, keys: Union[Iterable[Key], Any], spec: str = "rocksieve.ribbon:1%",
+              column: Optional[str] = None) -> "Filter":
+        """The filter of these keys, in any order and with duplicates: of an iterable, or, without the
+        interpreter, of an array, a column or a stream of Arrow, such as scan() gives; `column` names one
+        of several. Nulls are no keys. The spec says of which family, and how large, or how good:
+        docs/choosing.md, rocksieve-specs(7). ValueError if it is wrong. Takes 8 bytes of memory for each
+        key, 21 at the end."""
         library = filters()
         builder = checked(library.rocksieve_builder_create, spec.encode())
         try:
+            if arrow.is_arrow(keys):
+                arrow.add("rocksieve_builder_add_arrow", builder, keys, column)
+                keys = ()
             add = library.rocksieve_builder_add
             for key in keys:
                 key = bytes_of_key(key)
@@ -72,6 +79,11 @@ class Filter:
     def __contains__(self, key: Key) -> bool:
         key = bytes_of_key(key)
         return bool(self._may_contain(self._handle, key, len(key)))
+
+    def may_contain(self, keys: Any, column: Optional[str] = None) -> arrow.Booleans:
+        """`key in filter` for each key of an array, a column or a stream of Arrow, without the
+        interpreter. False for nulls."""
+        return arrow.answers("rocksieve_filter_may_contain_arrow", self._handle, keys, column)
 
     def may_contain_range(self, begin: Key, end: Key) -> bool:
         """False only if no key was added that lies in [begin, end), in the order of bytes. Only filters
