@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it takes to read a database's rows for a join: processor time per row of a walk through its
-// table files beside RocksDB's iterator, on one thread, from the page cache, in one run. Both are
-// compared row by row.
+// table files, and of a stream of Arrow, beside RocksDB's iterator, on one thread, from the page
+// cache, in one run. Walk and iterator are compared row by row.
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -10,6 +10,8 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/table.h>
+#include <rocksieve/c_arrow.h>
+#include <rocksieve/filter.h>
 #include <CLI/CLI.hpp>
 
 #include "bench/clock.h"
@@ -141,6 +143,40 @@ double ReadNanoseconds(rocksdb::DB* db, bool walk, int runs) {
   return least / static_cast<double>(rows);
 }
 
+// The same of batches of Arrow; with a filter, of which rows it lets pass.
+double ScanNanoseconds(const std::string& path, std::string_view filter, uint64_t rows, int runs) {
+  const std::unique_ptr<rocksieve_scan_t, void (*)(rocksieve_scan_t*)> scan(
+      rocksieve_scan_create(nullptr), rocksieve_scan_destroy);
+  const auto must = [](unsigned char done) {
+    if (done == 0) throw std::runtime_error("the scan failed");
+  };
+  must(rocksieve_scan_set(scan.get(), "db", path.data(), path.size(), nullptr));
+  if (!filter.empty()) {
+    must(rocksieve_scan_filter(scan.get(), filter.data(), filter.size(), nullptr));
+  }
+  const double least = LeastNanoseconds(runs, [&] {
+    ArrowArrayStream stream;
+    must(rocksieve_scan_open(scan.get(), &stream, nullptr));
+    ArrowArray batch;
+    while (stream.get_next(&stream, &batch) == 0 && batch.release != nullptr) batch.release(&batch);
+    stream.release(&stream);
+  });
+  rocksieve_scan_counts_t counts;
+  rocksieve_scan_counts(scan.get(), &counts);
+  must(counts.rows_read == rows && (filter.empty() || counts.rows_given < rows / 50));
+  return least / static_cast<double>(rows);
+}
+
+// Of one key in a hundred.
+FilterBlock FilterOfFew(uint64_t rows) {
+  FilterSpec spec;
+  const std::string problem = FilterSpec::Parse("rocksieve.bloom:1%", &spec);
+  if (!problem.empty()) throw std::runtime_error(problem);
+  FilterBuilder builder(spec);
+  for (uint64_t i = 0; i < rows; i += 100) builder.AddKey(KeyOf(i));
+  return builder.Finish();
+}
+
 void CheckEqual(rocksdb::DB* db) {
   const SourcePtr walked = SourceOf(db, true), iterated = SourceOf(db, false);
   const auto a = walked->Scan({}), b = iterated->Scan({});
@@ -176,17 +212,26 @@ int Main(int argc, char** argv) {
                  .columns = {{"tree", "", "tree", Column::Kind::kText},
                              {"iterator_ns", "", "iterator", Column::Kind::kFixed, 1},
                              {"walk_ns", "", "walk", Column::Kind::kFixed, 1},
-                             {"ratio", "", "ratio"}}};
+                             {"ratio", "", "ratio"},
+                             {"arrow_ns", "", "arrow", Column::Kind::kFixed, 1},
+                             {"arrow_ratio", "", "ratio"},
+                             {"filtered_ns", "", "1 % passes", Column::Kind::kFixed, 1}}};
   for (const Tree& tree : kTrees) {
     report.Begin(tree.name);
-    const auto db = MakeTree((directory->path() / "db").string(), tree, rows);
+    const std::string path = (directory->path() / "db").string();
+    const auto db = MakeTree(path, tree, rows);
     CheckEqual(db.get());
     const double iterated = ReadNanoseconds(db.get(), /*walk=*/false, runs);
     const double walked = ReadNanoseconds(db.get(), /*walk=*/true, runs);
+    const double scanned = ScanNanoseconds(path, {}, rows, runs);
+    const FilterBlock few = FilterOfFew(rows);
     table.rows.push_back({{"tree", tree.name},
                           {"iterator_ns", iterated},
                           {"walk_ns", walked},
-                          {"ratio", walked / iterated}});
+                          {"ratio", walked / iterated},
+                          {"arrow_ns", scanned},
+                          {"arrow_ratio", scanned / iterated},
+                          {"filtered_ns", ScanNanoseconds(path, few.view(), rows, runs)}});
   }
   report.Add(table);
   return report.Finish();

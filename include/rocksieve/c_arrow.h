@@ -110,6 +110,8 @@ typedef struct rocksieve_scan_counts_t {
   /* Of the join keys of all rows that were read, in any order: the sum of their XXH3-64, mod 2^64. Scans
      of the same keys have the same one; of others, but for one in 2^64. */
   uint64_t digest;
+  /* That there are, whatever part of them is scanned, as far as files say it without being read. */
+  uint64_t rows_estimated;
 } rocksieve_scan_counts_t;
 
 ROCKSIEVE_C_EXPORT rocksieve_scan_t* rocksieve_scan_create(char** error);
@@ -126,6 +128,7 @@ ROCKSIEVE_C_EXPORT rocksieve_scan_t* rocksieve_scan_create(char** error);
                     "absent", rows whose join key none of them contains, nulls among them
      expect         the digest of an earlier scan, in decimal digits: the stream ends with an error if its
                     own is another one
+     most-rows      that are read, from 1 on; by default all
      batch-rows     at most, 1 to 2^24; by default 65,536
      batch-bytes    of keys and values, after which a batch ends, 1 to 2^30; by default 8 MiB
    0 and an error for a name that is unknown, which lists those that are known, or for a value that is none

@@ -148,6 +148,7 @@ struct CScan {
       return Status::InvalidArgument("keep takes maybe or absent, not " + value);
     });
     settings.Number("expect", std::numeric_limits<uint64_t>::max(), &plan.expected_digest, 1, 0);
+    settings.Number("most-rows", std::numeric_limits<uint64_t>::max(), &plan.most_rows);
     settings.Number("batch-rows", uint64_t{1} << 24, &plan.batch_rows);
     settings.Number("batch-bytes", uint64_t{1} << 30, &plan.batch_bytes);
   }
@@ -224,7 +225,8 @@ void rocksieve_scan_counts(const rocksieve_scan_t* scan, rocksieve_scan_counts_t
   if (counts == nullptr) return;
   *counts = {};
   if (scan == nullptr) return;
-  *counts = {scan->counts->rows_read, scan->counts->rows_given, scan->counts->digest};
+  *counts = {scan->counts->rows_read, scan->counts->rows_given, scan->counts->digest,
+             scan->counts->rows_estimated};
 }
 
 void rocksieve_scan_destroy(rocksieve_scan_t* scan) { delete scan; }

@@ -62,7 +62,9 @@ ScanStream::ScanStream(ScanPlan plan, OpenedInput opened, std::shared_ptr<ScanCo
     : plan_(std::move(plan)),
       opened_(std::move(opened)),
       counts_(std::move(counts)),
-      cursor_(opened_.sources.front()->Scan(plan_.interval)) {}
+      cursor_(opened_.sources.front()->Scan(plan_.interval)) {
+  counts_->rows_estimated = opened_.sources.front()->EstimateKeys();
+}
 
 void ScanStream::GiveSchema(ArrowSchema* out) const {
   arrow::Field rows{.format = "+s"};
@@ -94,7 +96,7 @@ Status ScanStream::Fill(Batch* batch) {
   Row row;
   while (status.ok() && batch->rows < plan_.batch_rows && batch->bytes < plan_.batch_bytes &&
          read < kRowsBetweenBatches) {
-    if (!cursor_->Next(&row)) {
+    if (counts_->rows_read + read == plan_.most_rows || !cursor_->Next(&row)) {
       status = End();
       break;
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,12 +35,13 @@ struct ScanPlan {
   std::vector<std::function<bool(std::string_view key)>> filters;
   bool keep_absent = false;  // rows that no filter lets pass, instead of the others
   std::optional<uint64_t> expected_digest;
+  uint64_t most_rows = std::numeric_limits<uint64_t>::max();  // that are read
   size_t batch_rows = size_t{1} << 16, batch_bytes = size_t{8} << 20;
 };
 
 // As rocksieve_scan_counts_t has them.
 struct ScanCounts {
-  std::atomic<uint64_t> rows_read = 0, rows_given = 0, digest = 0;
+  std::atomic<uint64_t> rows_read = 0, rows_given = 0, digest = 0, rows_estimated = 0;
 };
 
 // Thread safety: none, but for the counts.

@@ -43,7 +43,8 @@ class ServerCountsStruct(ctypes.Structure):
 
 
 class ScanCountsStruct(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("rows_read", "rows_given", "digest")]
+    _fields_ = [(name, ctypes.c_uint64) for name in ("rows_read", "rows_given", "digest",
+                                                         "rows_estimated")]
 
 
 _pointer, _text, _size, _bool = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ubyte

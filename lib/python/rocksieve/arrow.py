@@ -152,12 +152,14 @@ def answers(function: str, handle: Any, keys: Any, column: Optional[str]) -> Boo
 
 
 class ScanCounts(NamedTuple):
-    """Rows that were read, and those of them that filters let pass; and a digest of the join keys of all
-    rows that were read, in any order: other keys have another one, but for one in 2^64."""
+    """Rows that were read, and those of them that filters let pass; a digest of the join keys of all rows
+    that were read, in any order: other keys have another one, but for one in 2^64; and the rows that
+    there are, whatever part of them is scanned, as far as files say it without being read."""
 
     rows_read: int
     rows_given: int
     digest: int
+    rows_estimated: int
 
 
 class Scan:
@@ -186,15 +188,15 @@ class Scan:
         """Of the stream that began last: all of it when it has ended."""
         counts = ScanCountsStruct()
         self._library.rocksieve_scan_counts(self._handle, ctypes.byref(counts))
-        return ScanCounts(counts.rows_read, counts.rows_given, counts.digest)
+        return ScanCounts(counts.rows_read, counts.rows_given, counts.digest, counts.rows_estimated)
 
 
 def scan(db: Optional[Path] = None, columns: Sequence[str] = ("key", "value"), *,
          sorted_text: Optional[Path] = None, column_family: Optional[str] = None,
          begin: Optional[Key] = None, end: Optional[Key] = None, prefix: Optional[Key] = None,
          on: Optional[str] = None, filters: Sequence[Any] = (), keep: str = "maybe",
-         expect: Optional[int] = None, batch_rows: Optional[int] = None,
-         batch_bytes: Optional[int] = None) -> Scan:
+         expect: Optional[int] = None, most_rows: Optional[int] = None,
+         batch_rows: Optional[int] = None, batch_bytes: Optional[int] = None) -> Scan:
     """The rows of a database as a stream of Arrow, in the order of their keys.
 
     db          the directory of a RocksDB database, which may be in use, and is only read; or
@@ -207,14 +209,15 @@ def scan(db: Optional[Path] = None, columns: Sequence[str] = ("key", "value"), *
     keep        "maybe": rows whose join key one of the filters may contain; "absent": the others, those
                 with a null among them. Without filters, all rows
     expect      counts.digest of an earlier scan: if keys are others now, the stream ends with an error
+    most_rows   that are read, from the first one on
     batch_rows, batch_bytes
                 at most in a batch: 65,536 rows, 8 MiB of keys and values, if they are not said
 
     JoinError for a setting that is wrong; ValueError for what is no filter. What the database has to say
     comes when it is read."""
     given = {"db": db, "sorted-text": sorted_text, "column-family": column_family, "on": on,
-             "columns": ",".join(columns), "keep": keep, "expect": expect, "batch-rows": batch_rows,
-             "batch-bytes": batch_bytes}
+             "columns": ",".join(columns), "keep": keep, "expect": expect, "most-rows": most_rows,
+             "batch-rows": batch_rows, "batch-bytes": batch_bytes}
     keys = {"begin": begin, "end": end, "prefix": prefix}
     if prefix is not None and (begin is not None or end is not None):
         raise JoinError("a scan takes a prefix, or begin and end")
