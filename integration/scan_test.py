@@ -3,7 +3,9 @@
 rows; databases that are written to, compacted or damaged. What reads them here is by ctypes alone; real
 readers of Arrow are the concern of `./run test --engines`."""
 
+import contextlib
 import ctypes
+import functools
 import gc
 import os
 import random
@@ -17,7 +19,7 @@ sys.path.insert(0, str(ROOT / "lib" / "python"))
 sys.dont_write_bytecode = True
 
 import rocksieve
-from rocksieve import arrow
+from rocksieve import arrow, engines
 
 rocksieve.use_libraries_of(BUILD / "lib")
 
@@ -46,6 +48,70 @@ def rows_of(*words, **settings):
     return [row for batch in batches_of(rocksieve.scan(*words, **settings)) for row in batch]
 
 
+class Side(engines.Side):
+    """Of an engine that has one worker."""
+
+    def __init__(self, shards):
+        super().__init__()
+        self.shards = engines.shards_of(shards)
+
+    def size(self):
+        return sum(map(engines.estimate, self.shards))
+
+    def parts(self, keys, asked, whole):
+        return functools.reduce(engines.merge, (
+            engines.build([numbered], keys, asked=asked, whole=whole)
+            for numbered in enumerate(self.shards)))
+
+    def keys(self, keep):
+        return {key for number, shard in enumerate(self.shards)
+                for key, _ in (row for batch in batches_of(engines.probe(
+                    shard, self.asked, keep, digest=self.digests.get(number))) for row in batch)}
+
+
+class Engines(Sandbox):
+    """The part that all engines share: what it drops has no match, and what it says pays does."""
+
+    def side(self, name, numbers):
+        keys = [b"%016x" % (number * 0x9E3779B97F4A7C15 % 2**64) for number in numbers]
+        places = [load(self.directory / f"{name}{part}", [key.decode() for key in sorted(keys[part::3])])
+                  for part in range(3)]
+        return set(keys), Side(places)
+
+    def test_what_is_dropped_has_no_match(self):
+        for case, (left, right, pays) in enumerate((
+                (range(30_000), range(29_500, 40_000), True), (range(500), range(100, 20_000), True),
+                (range(10_000), range(500, 10_000), False), (range(0), range(100), True))):
+            with self.subTest(left=left, right=right):
+                keys, here = self.side(f"left{case}", left)
+                others, there = self.side(f"right{case}", right)
+                said = []
+
+                @contextlib.contextmanager
+                def doing(what):
+                    said.append(what)
+                    yield
+                self.assertEqual(pays, engines.plan(here, there, lambda block: block, doing))
+                self.assertIn("a filter of the smaller side", said)
+                if not pays:
+                    self.assertEqual((keys, others), (here.keys("maybe"), there.keys("maybe")))
+                    continue
+                for side, all_keys in ((here, keys), (there, others)):
+                    maybe, absent = side.keys("maybe"), side.keys("absent")
+                    self.assertEqual((all_keys, set()), (maybe | absent, maybe & absent))
+                    self.assertEqual(keys & others, maybe & keys & others)
+                    self.assertLess(len(maybe - (keys & others)), 0.03 * len(all_keys) + 5)
+
+    def test_keys_that_come_in_between_are_an_error(self):
+        _, here = self.side("left", range(2000))
+        _, there = self.side("right", range(1990, 5000))
+        engines.plan(here, there, lambda block: block, lambda what: contextlib.nullcontext())
+        load(self.directory / "right1", ["new"], "rocksieve.ribbon:10", "--add")
+        here.keys("maybe")
+        with self.assertRaisesRegex(rocksieve.JoinError, "right1: its keys are not those"):
+            there.keys("absent")
+
+
 class Scans(Sandbox):
     @classmethod
     def setUpClass(cls):
@@ -66,6 +132,9 @@ class Scans(Sandbox):
         self.assertEqual([row for row in self.rows if row[0].startswith(b"a7")],
                          rows_of(self.database, prefix="a7"))
         self.assertEqual([], rows_of(self.database, prefix=b"\xff\xff"))
+        scan = rocksieve.scan(self.database, most_rows=700, batch_rows=300)
+        self.assertEqual(self.rows[:700], [row for batch in batches_of(scan) for row in batch])
+        self.assertEqual((700, len(self.rows)), (scan.counts.rows_read, scan.counts.rows_estimated))
 
     def test_batches_are_as_large_as_they_may_be(self):
         sizes = [len(batch) for batch in batches_of(rocksieve.scan(self.database, batch_rows=3000))]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""./run package --python: the wheel, with all libraries that it needs, into build/packages-python.
+"""./run package --python: wheels of rocksieve and rocksieve-engines, into build/packages-python.
 
-Filters, estimators and joins, and the plugin for the RocksDBs that packages of PyPI have inside. auditwheel
-puts Debian's libraries into the wheel; their licences go with them.
+rocksieve: filters, estimators and joins with all libraries that they need, and the plugin for the RocksDBs
+that packages of PyPI have inside. auditwheel puts Debian's libraries into the wheel; their licences go with
+them. rocksieve-engines: the modules for Spark and Dask, which come to stand beside the others.
 """
 
 import os
@@ -33,10 +34,27 @@ Description-Content-Type: text/markdown
 
 {description}"""
 
+ENGINES = ("engines.py", "spark.py", "dask.py")
+ENGINES_METADATA = """Metadata-Version: 2.1
+Name: rocksieve-engines
+Version: {version}
+Summary: Exact joins of RocksDB shards on Spark and Dask that ship filters instead of rows
+License: Apache-2.0
+Requires-Python: >=3.9
+Requires-Dist: rocksieve=={version}
+Requires-Dist: pyarrow>=15
+Provides-Extra: spark
+Requires-Dist: pyspark[sql]<5,>=4; extra == "spark"
+Provides-Extra: dask
+Requires-Dist: dask[dataframe,distributed]>=2024.12; extra == "dask"
+Description-Content-Type: text/markdown
+
+{description}"""
+
 WHEEL = """Wheel-Version: 1.0
 Generator: rocksieve
-Root-Is-Purelib: false
-Tag: py3-none-linux_x86_64
+Root-Is-Purelib: {pure}
+Tag: {tag}
 """
 
 
@@ -99,25 +117,42 @@ def own_objects(wheel):
     library.write_bytes(data)
 
 
+def write_info(tree, name, version, metadata, page, **wheel):
+    """What a wheel says of itself."""
+    info = tree / f"{name}-{version}.dist-info"
+    (info / "licenses").mkdir(parents=True)
+    description = (ROOT / "docs" / page).read_text()
+    (info / "METADATA").write_text(metadata.format(version=version, description=description))
+    (info / "WHEEL").write_text(WHEEL.format(**wheel))
+    for file in ("LICENSE", "NOTICE"):
+        shutil.copy2(ROOT / file, info / "licenses")
+    return info
+
+
+def make_engines(source, version):
+    tree = WORK / "engines"
+    (tree / "rocksieve").mkdir(parents=True)
+    for name in ENGINES:
+        shutil.copy2(source / name, tree / "rocksieve")
+    write_info(tree, "rocksieve_engines", version, ENGINES_METADATA, "engines.md", pure="true",
+               tag="py3-none-any")
+    releases.must("wheel.log", "wheel", "pack", "--dest-dir", PACKAGES, tree)
+
+
 def main():
     in_tools_environment()
     version = releases.version_of(ROOT / "lib" / "python" / "rocksieve" / "__init__.py",
                                   '__version__ = "%s"')
-    for directory in ("tree", "unpacked", "wheels", "repaired"):
+    for directory in ("tree", "unpacked", "wheels", "repaired", "engines"):
         shutil.rmtree(WORK / directory, ignore_errors=True)
     tree = WORK / "tree"
-    shutil.copytree(ROOT / "lib" / "python" / "rocksieve", tree / "rocksieve",
-                    ignore=shutil.ignore_patterns("__pycache__"))
+    source = ROOT / "lib" / "python" / "rocksieve"
+    shutil.copytree(source, tree / "rocksieve", ignore=shutil.ignore_patterns("__pycache__", *ENGINES))
     (tree / "rocksieve" / "lib").mkdir()
     for library in build_libraries():
         releases.must("strip.log", "strip", "-o", tree / "rocksieve" / "lib" / library.name, library)
-    info = tree / f"rocksieve-{version}.dist-info"
-    (info / "licenses").mkdir(parents=True)
-    (info / "METADATA").write_text(METADATA.format(
-        version=version, description=(ROOT / "docs" / "python.md").read_text()))
-    (info / "WHEEL").write_text(WHEEL)
-    for name in ("LICENSE", "NOTICE"):
-        shutil.copy2(ROOT / name, info / "licenses")
+    info = write_info(tree, "rocksieve", version, METADATA, "python.md", pure="false",
+                      tag="py3-none-linux_x86_64")
     print("making the wheel", file=sys.stderr)
     (WORK / "wheels").mkdir()
     releases.must("wheel.log", "wheel", "pack", "--dest-dir", WORK / "wheels", tree)
@@ -132,6 +167,7 @@ def main():
     shutil.rmtree(PACKAGES, ignore_errors=True)
     PACKAGES.mkdir(parents=True)
     releases.must("wheel.log", "wheel", "pack", "--dest-dir", PACKAGES, wheel)
+    make_engines(source, version)
     for package in PACKAGES.iterdir():
         print(f"{package.relative_to(ROOT)}: {package.stat().st_size / 1e6:.1f} MB")
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""./run test --languages[=NAME,...]: rocksieve in other languages, as people install it.
+"""./run test --languages[=NAME,...] and --engines: rocksieve in other languages, as people install it.
 
   languages.py [NAME...]
 
-For each language (go, java, node, python, rust; all, if none is named) the package is made as ./run package makes it, and
-installed into a fresh folder below build/languages, beside the RocksDBs that the language's registry has.
-There the examples and tests run. It needs the language's tools, a C++ compiler, and the registries.
+For each language (go, java, node, python, rust; all, if none is named; further, engines) the package is made
+as ./run package makes it, and installed into a fresh folder below build/languages, beside the RocksDBs that
+the language's registry has. There the examples and tests run. It needs the language's tools, a C++ compiler,
+and the registries.
 
 Exit codes: 0 all passed, 1 something failed, 2 bad usage or something is missing.
 """
@@ -148,13 +149,38 @@ def look_for_lost_keys(work, release, addon, libraries):
 
 def python():
     run("python package", ROOT / "lib" / "python" / "make_package.py", directory=ROOT)
-    wheel = next((ROOT / "build" / "packages-python").glob("*.whl"))
+    wheel = next((ROOT / "build" / "packages-python").glob("rocksieve-*.whl"))
     tests = fresh_copy("integration/python", "python")
     run("python environment", sys.executable, "-m", "venv", tests / "venv", directory=tests)
     run("python install", tests / "venv" / "bin" / "pip", "install", "-q", wheel, "pyrex-rocksdb==0.6.0",
         "rocksdict==0.3.29", directory=tests)
     run("python tests", tests / "venv" / "bin" / "python", "wheel_test.py", directory=tests,
         must_print="OK")
+
+
+# What PyPI had newest on 2026-11-28, but for Spark: 4.0, the oldest that is served.
+ENGINES = ("pyspark[sql]==4.0.1", "dask[dataframe,distributed]==2026.8.0", "pyarrow==26.0.1",
+           "duckdb==2.0.1", "polars==2.1.0")
+
+
+def engines_environment():
+    """The Python of a virtual environment with the engines and both wheels."""
+    run("engines package", ROOT / "lib" / "python" / "make_package.py", directory=ROOT)
+    environment = WORK / "engines-venv"
+    if not environment.exists():
+        run("engines environment", sys.executable, "-m", "venv", environment, directory=ROOT)
+    pip = environment / "bin" / "pip"
+    run("engines install", pip, "install", "-q", *ENGINES, directory=ROOT)
+    wheels = sorted((ROOT / "build" / "packages-python").glob("*.whl"))
+    run("engines wheels", pip, "install", "-q", "--no-deps", "--force-reinstall", *wheels, directory=ROOT)
+    return environment / "bin" / "python"
+
+
+def engines():
+    python = engines_environment()
+    tests = fresh_copy("integration/engines", "engines")
+    for name in sorted(tests.glob("*_test.py")):
+        run(f"engines {name.stem}", python, name.name, directory=tests, must_print="OK")
 
 
 def rust():
@@ -177,6 +203,7 @@ LANGUAGES = {
     "java": (java, ("javac", "mvn")),
     "node": (node, ("node", "npm", "g++", "readelf")),
     "python": (python, ("g++", "cmake")),
+    "engines": (engines, ("g++", "cmake", "java")),
     "rust": (rust, ("cargo", "g++")),
 }
 
@@ -185,7 +212,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./run test --languages", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=" ".join(LANGUAGES))
-    names = parser.parse_args().names or list(LANGUAGES)
+    names = parser.parse_args().names or [name for name in LANGUAGES if name != "engines"]
     for name in names:
         if name not in LANGUAGES:
             parser.error(f"no language {name}; there are {', '.join(LANGUAGES)}")

@@ -15,7 +15,10 @@ need_languages() {
     *,go,*) need "${filter_packages[@]}"; command -v go >/dev/null || need golang ;;
   esac
   case ,$1, in
-    *,python,*) need_build; need python3-venv ;;
+    *,python,* | *,engines,*) need_build; need python3-venv ;;
+  esac
+  case ,$1, in
+    *,engines,*) command -v java >/dev/null || need openjdk-17-jre-headless ;;
   esac
   case ,$1, in
     # The cargo that browsers are built with; that of the package cargo is too old for rocksdb 0.25.
