@@ -12,7 +12,7 @@ import random
 import sys
 import unittest
 
-from environment import BUILD, ROOT, SEED, Sandbox
+from environment import BUILD, ROOT, SEED, Sandbox, run_ok
 from join_support import damage, ldb, load
 
 sys.path.insert(0, str(ROOT / "lib" / "python"))
@@ -220,6 +220,24 @@ class Scans(Sandbox):
         load(directory, [f"{i:06}\tnew" for i in range(25_000, 75_000)], "rocksieve.ribbon:10", "--add")
         ldb(directory, "compact")
         self.assertEqual(rows, first + [row for batch in batches for row in batch])
+
+    def test_memory_is_that_of_batches(self):
+        directory = self.directory / "db"
+        load(directory, (f"{i:08}\t{i * 7919:0500}" for i in range(100_000)))
+        script = f"""
+import resource, rocksieve
+from rocksieve import arrow
+rocksieve.use_libraries_of({str(BUILD / "lib")!r})
+most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+list(arrow._chunks(rocksieve.scan({str(directory)!r}, most_rows=10)))
+before = most()
+rows = sum(batch.length for _, batch in arrow._chunks(rocksieve.scan({str(directory)!r}, batch_bytes=1 << 20)))
+print(rows, most() - before)
+"""
+        rows, kilobytes = run_ok(sys.executable, "-c", script, variables={
+            "PYTHONPATH": str(ROOT / "lib" / "python"), "PYTHONDONTWRITEBYTECODE": "1"}).out.split()
+        self.assertEqual(100_000, int(rows))
+        self.assertLess(int(kilobytes), 16_000)  # of 50 MB
 
     def test_what_is_wrong_has_a_name(self):
         directory = self.directory / "db"

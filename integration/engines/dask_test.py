@@ -8,21 +8,21 @@ import time
 import unittest
 
 import rocksieve.dask
+import shards
 from distributed import Client, LocalCluster
-from rocksieve.engines import Shard
-from shards import FIELD, Sides, damage, field, load, whole_key
+from shards import Sides, damage, load, whole_key
 
 
 def rows_of(frame):
     return sorted(frame.compute()[["key", "value"]].itertuples(index=False, name=None))
 
 
-class Joins(unittest.TestCase):
+class Joins(shards.Joins, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
                                    silence_logs=50)
-        cls.client = Client(cls.cluster)
+        cls.client = cls.engine = Client(cls.cluster)
         cls.few = Sides(6000, 3000, 60)
 
     @classmethod
@@ -30,32 +30,12 @@ class Joins(unittest.TestCase):
         cls.client.close()
         cls.cluster.close()
 
-    def check(self, sides, left, right, on=whole_key, **settings):
-        client = self.client
-        (left_matched, left_only), (right_matched, right_only) = (
-            sides.matches(side, on) for side in ("left", "right"))
-        self.assertEqual(left_matched, rows_of(rocksieve.dask.semi_join(client, left, right, **settings)))
-        self.assertEqual(left_only, rows_of(rocksieve.dask.anti_join(client, left, right, **settings)))
-        found = rocksieve.dask.symmetric_difference(client, left, right, **settings)
-        self.assertEqual(left_only, rows_of(found[found["side"] == "left"]))
-        self.assertEqual(right_only, rows_of(found[found["side"] == "right"]))
-        self.assertEqual(tuple(map(len, (left_matched, left_only, right_matched, right_only))),
-                         rocksieve.dask.count(client, left, right, **settings))
+    joins = rocksieve.dask
+    rows_of = staticmethod(rows_of)
 
-    def test_every_operation_at_every_overlap(self):
-        for left, right, shared in ((6000, 3000, 0), (3000, 6000, 2900), (4000, 4000, 3900), (0, 100, 0)):
-            with self.subTest(left=left, right=right, shared=shared):
-                sides = Sides(left, right, shared)
-                self.check(sides, sides.left, sides.right)
-        self.check(self.few, self.few.left, self.few.right)
-
-    def test_join_keys_and_rows_without_one(self):
-        self.check(self.few, self.few.left, self.few.right, field, left_on=FIELD, right_on=FIELD)
-
-    def test_parts_of_shards(self):
-        left = [Shard(place, end=b"\x80") for place in self.few.left] + [
-            Shard(place, begin=b"\x80") for place in self.few.left]
-        self.check(self.few, left, self.few.right)
+    @staticmethod
+    def of_side(frame, side):
+        return frame[frame["side"] == side]
 
     def test_what_is_wrong_names_the_shard(self):
         sides = Sides(6000, 3000, 10)

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import tempfile
 
+from rocksieve.engines import Shard
+
 SEED = int(os.environ.get("ROCKSIEVE_SEED", random.randrange(2**32)))
 print(f"seed {SEED}; to repeat: ROCKSIEVE_SEED={SEED}", flush=True)
 chance = random.Random(SEED)
@@ -73,6 +75,38 @@ class Sides:
 
 def whole_key(row):
     return row[0]
+
+
+class Joins:
+    """All operations of an engine. A test case of it has `joins`, its module, `engine`, what its functions
+    take first, rows_of(frame), and of_side(frame, side)."""
+
+    def check(self, sides, left, right, on=whole_key, **settings):
+        words = self.engine, left, right
+        (left_matched, left_only), (right_matched, right_only) = (
+            sides.matches(side, on) for side in ("left", "right"))
+        self.assertEqual(left_matched, self.rows_of(self.joins.semi_join(*words, **settings)))
+        self.assertEqual(left_only, self.rows_of(self.joins.anti_join(*words, **settings)))
+        found = self.joins.symmetric_difference(*words, **settings)
+        self.assertEqual(left_only, self.rows_of(self.of_side(found, "left")))
+        self.assertEqual(right_only, self.rows_of(self.of_side(found, "right")))
+        self.assertEqual(tuple(map(len, (left_matched, left_only, right_matched, right_only))),
+                         self.joins.count(*words, **settings))
+
+    def test_every_operation_at_every_overlap(self):
+        for left, right, shared in ((6000, 3000, 0), (6000, 3000, 60), (3000, 6000, 2900),
+                                    (4000, 4000, 3900), (0, 100, 0)):
+            with self.subTest(left=left, right=right, shared=shared):
+                sides = Sides(left, right, shared)
+                self.check(sides, sides.left, sides.right)
+
+    def test_join_keys_and_rows_without_one(self):
+        self.check(self.few, self.few.left, self.few.right, field, left_on=FIELD, right_on=FIELD)
+
+    def test_parts_of_shards(self):
+        left = [Shard(place, **part) for place in self.few.left
+                for part in ({"end": b"\x80"}, {"begin": b"\x80"})]
+        self.check(self.few, left, self.few.right)
 
 
 FIELD = "value.field(|,2)"

@@ -17,7 +17,7 @@ import unittest
 from pyspark.sql import SparkSession
 
 import rocksieve.spark
-from rocksieve.engines import Shard
+import shards
 from shards import FIELD, Sides, damage, field, ldb, load, whole_key
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -37,44 +37,22 @@ def rows_of(frame):
     return sorted((bytes(row.key), bytes(row.value)) for row in frame.collect())
 
 
-class Joins(unittest.TestCase):
+class Joins(shards.Joins, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.spark = start()
+        cls.spark = cls.engine = start()
         cls.few = Sides(6000, 3000, 60)
 
     @classmethod
     def tearDownClass(cls):
         cls.spark.stop()
 
-    def check(self, sides, left, right, on=whole_key, rows=None, **settings):
-        """Of all operations."""
-        spark = self.spark
-        (left_matched, left_only), (right_matched, right_only) = (
-            sides.matches(side, on) for side in ("left", "right"))
-        self.assertEqual(left_matched, rows_of(rocksieve.spark.semi_join(spark, left, right, **settings)))
-        self.assertEqual(left_only, rows_of(rocksieve.spark.anti_join(spark, left, right, **settings)))
-        found = rocksieve.spark.symmetric_difference(spark, left, right, **settings)
-        self.assertEqual(left_only, rows_of(found.where("side = 'left'")))
-        self.assertEqual(right_only, rows_of(found.where("side = 'right'")))
-        self.assertEqual(tuple(map(len, (left_matched, left_only, right_matched, right_only))),
-                         rocksieve.spark.count(spark, left, right, **settings))
+    joins = rocksieve.spark
+    rows_of = staticmethod(rows_of)
 
-    def test_every_operation_at_every_overlap(self):
-        for left, right, shared in ((6000, 3000, 0), (3000, 6000, 2900), (4000, 4000, 3900), (0, 100, 0)):
-            with self.subTest(left=left, right=right, shared=shared):
-                sides = Sides(left, right, shared)
-                self.check(sides, sides.left, sides.right)
-        self.check(self.few, self.few.left, self.few.right)
-
-    def test_join_keys_and_rows_without_one(self):
-        self.check(self.few, self.few.left, self.few.right, field, left_on=FIELD, right_on=FIELD)
-
-    def test_parts_of_shards(self):
-        middle = b"\x80"
-        left = [Shard(place, end=middle) for place in self.few.left] + [
-            Shard(place, begin=middle) for place in self.few.left]
-        self.check(self.few, left, self.few.right)
+    @staticmethod
+    def of_side(frame, side):
+        return frame.where(f"side = '{side}'")
 
     def test_data_frames(self):
         frame = self.spark.createDataFrame(
@@ -84,6 +62,19 @@ class Joins(unittest.TestCase):
         self.check(self.few, frame.sparkSession.createDataFrame(
             [(bytearray(key), bytearray(value)) for key, value in self.few.rows["left"]],
             "key binary, value binary"), self.few.right, left_on="key")
+        # So many parts that executors unite their filters; or none.
+        found = rocksieve.spark.semi_join(self.spark, self.few.left, frame.repartition(20), right_on="key")
+        self.assertEqual(self.few.matches("left", whole_key)[0], rows_of(found))
+        self.assertEqual(0, rocksieve.spark.semi_join(
+            self.spark, self.few.left, frame.where("false"), right_on="key").count())
+        with tempfile.TemporaryDirectory() as directory:
+            def more_each_time(batches):
+                for batch in batches:
+                    tempfile.mkstemp(dir=directory)
+                    yield batch.slice(0, len(os.listdir(directory)))
+            changing = frame.mapInArrow(more_each_time, frame.schema)
+            with self.assertRaisesRegex(RuntimeError, "rows, and then .*: persist it"):
+                rocksieve.spark.count(self.spark, changing, self.few.left, left_on="key")
         numbers = self.spark.createDataFrame([("1", 1), (None, 2), ("x", 3)], "name string, number int")
         found = rocksieve.spark.anti_join(self.spark, numbers, self.few.right, left_on="name",
                                           right_on=FIELD)

@@ -151,6 +151,8 @@ class Side:
         if built.pays and not built.complete:
             built = self.parts(keys, asked, True)
         if built.complete:
+            if self.rows not in (None, built.rows):
+                raise RuntimeError(f"a side had {self.rows} rows, and then {built.rows}: persist it")
             self.digests, self.rows = built.digests, built.rows
         return built
 

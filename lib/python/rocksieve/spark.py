@@ -51,12 +51,13 @@ class _Rows(engines.Side):
         super().__init__()
         self.spark = spark
 
-    def _merged(self, parts: Any) -> Built:
+    def _merged(self, parts: Any, keys: int) -> Built:
         """Of an RDD of what engines.build() gives."""
-        many = parts.getNumPartitions() > _MANY_TASKS
-        built: Built = (parts.treeReduce(engines.merge) if many else
-                        functools.reduce(engines.merge, parts.collect()))
-        return built
+        if parts.getNumPartitions() > _MANY_TASKS:
+            built: Built = parts.treeReduce(engines.merge)
+            return built
+        # A DataFrame without rows may have no parts.
+        return functools.reduce(engines.merge, parts.collect() or [engines.build([], keys)])
 
     def frame(self, keep: str = "maybe", only_key: bool = False) -> DataFrame:
         """The rows, with what they are joined on as _KEY, that the filter lets pass or drops."""
@@ -70,6 +71,7 @@ class _Shards(_Rows):
             raise ValueError("a side has no shards")
         self.shards, self.on = shards, on
         self.columns = ["key", "value"]
+        self.estimate: Optional[int] = None  # of its rows
 
     def _each(self, of: Sequence[Any]) -> Any:
         # A task for each core, not for each shard: they are short, and all filters are as large as the
@@ -78,7 +80,17 @@ class _Shards(_Rows):
         return context.parallelize(of, min(len(of), context.defaultParallelism))
 
     def size(self) -> int:
-        return int(self._each(engines.databases_of(self.shards)).map(engines.estimate).sum())
+        assert self.estimate is not None
+        return self.estimate
+
+    @staticmethod
+    def estimate_all(sides: "List[_Shards]") -> None:
+        """Of several sides in one job."""
+        databases = [(i, shard) for i, side in enumerate(sides)
+                     for shard in engines.databases_of(side.shards)]
+        found = sides[0]._each(databases).mapValues(engines.estimate).collect()
+        for i, side in enumerate(sides):
+            side.estimate = sum(rows for number, rows in found if number == i)
 
     def parts(self, keys: int, asked: Any, whole: bool) -> Built:
         on = self.on
@@ -86,7 +98,7 @@ class _Shards(_Rows):
         def build(numbered: Iterable[Any]) -> Iterator[Built]:
             yield engines.build(numbered, keys, on, None if asked is None else asked.value, whole)
 
-        return self._merged(self._each(list(enumerate(self.shards))).mapPartitions(build))
+        return self._merged(self._each(list(enumerate(self.shards))).mapPartitions(build), keys)
 
     def frame(self, keep: str = "maybe", only_key: bool = False) -> DataFrame:
         shards, on, digests, asked = self.shards, self.on, self.digests, self.asked
@@ -106,9 +118,10 @@ class _Shards(_Rows):
                     yield pyarrow.RecordBatch.from_arrays(arrays, names)
 
         tasks = min(len(shards), 2 * self.spark.sparkContext.defaultParallelism)
-        # Spark takes the rows for as few as the numbers, and would send all of them to each executor.
-        return self.spark.range(0, len(shards), 1, tasks).mapInArrow(
-            read, _schema(names)).hint("merge")
+        rows = self.spark.range(0, len(shards), 1, tasks).mapInArrow(read, _schema(names))
+        # Spark takes those that it joins for as few as the numbers, and would send all of them to each
+        # executor.
+        return rows.hint("merge") if keep == "maybe" else rows
 
 
 class _Frame(_Rows):
@@ -142,7 +155,7 @@ class _Frame(_Rows):
 
         return self._merged(self.source.select(_KEY).mapInArrow(
             build, "block binary, rows long, passed long, complete boolean").rdd.map(
-                lambda row: Built(bytes(row.block), row.rows, row.passed, {}, row.complete)))
+                lambda row: Built(bytes(row.block), row.rows, row.passed, {}, row.complete)), keys)
 
     def frame(self, keep: str = "maybe", only_key: bool = False) -> DataFrame:
         rows = self.source.select(_KEY) if only_key else self.source
@@ -186,8 +199,13 @@ class _Join:
                  right_on: Optional[str]) -> None:
         self.left = _side(spark, left, left_on, "left")
         self.right = _side(spark, right, right_on, "right")
+        doing = functools.partial(_doing, spark)
+        of_shards = [side for side in (self.left, self.right) if isinstance(side, _Shards)]
+        if of_shards:
+            with doing("rows of shards"):
+                _Shards.estimate_all(of_shards)
         self.has_filters = engines.plan(self.left, self.right, spark.sparkContext.broadcast,
-                                        functools.partial(_doing, spark))
+                                        doing)
 
     def absent(self, side: _Rows) -> List[DataFrame]:
         """The rows that certainly match nothing, if there are filters."""
