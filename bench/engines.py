@@ -8,8 +8,9 @@ Two sides of --rows random keys of 16 bytes with values of 100, over --shards da
 rocksieve's source of data, and write what they find to nowhere. Spark's filter gets what it needs to be
 used: no thresholds, a size of the sides, a predicate that seems to drop rows, room for all keys. Bytes
 shuffled are Spark's own counters; beside them, what tasks gave the driver and rocksieve's filters that it
-gave both executors (Spark's own filter it does not tell); memory is the highest sum of what the executors and their Pythons hold
-(proportional set size), every half second. Takes half an hour and 12 GB of /var/tmp for 5 million rows.
+gave both executors (Spark's own filter it does not tell); memory is the highest sum of what the executors
+and their Pythons hold (proportional set size), every half second of the first run. Takes a quarter of an
+hour and 6 GB of /var/tmp for 5 million rows.
 """
 
 import json
@@ -25,7 +26,7 @@ import urllib.request
 
 from processes import ROOT, load, parser_of
 
-RUNS = 3  # in one session, of which the best counts: the first one warms it up
+RUNS = 3  # in one session: memory is that of the first, which warms it up, and time that of the best
 KINDS = ("plain", "spark's filter", "rocksieve")
 POOL = random.Random(1).randbytes(1 << 24).hex().encode()
 
@@ -66,11 +67,11 @@ class Memory(threading.Thread):
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.most_bytes = 0
+        self.most_bytes, self.ended = 0, False
         self.start()
 
     def run(self):
-        while True:
+        while not self.ended:
             total = 0
             for process in pathlib.Path("/proc").glob("[0-9]*"):
                 try:
@@ -133,6 +134,7 @@ def measure(kind, left, right, rows):
         found = found.observe(seen, sql.count(sql.lit(1)).alias("rows"))
         found.write.format("noop").mode("overwrite").save()
         seconds.append(time.monotonic() - began)
+        memory.ended = True  # who looks at memory all the time takes time
     stages = json.load(urllib.request.urlopen(
         f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"))
     each = lambda name: sum(stage[name] for stage in stages) / RUNS
