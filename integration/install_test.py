@@ -256,7 +256,7 @@ class Debian(unittest.TestCase):
 def comment_of(path):
     """How its first comment begins, or None if it is no source file."""
     if path.suffix in (".cc", ".h", ".c", ".rs", ".js", ".proto"):
-        return "/* " if path.suffix == ".c" or path.name in ("c.h", "c_load.h") else "// "
+        return "/* " if path.suffix == ".c" or path.name in ("c.h", "c_arrow.h", "c_load.h") else "// "
     if path.suffix in (".py", ".sh", ".awk", ".cmake", ".mk") or path.name == "CMakeLists.txt":
         return "# "
     try:
