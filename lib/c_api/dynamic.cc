@@ -9,8 +9,8 @@
 #include <rocksieve/c.h>
 #include <rocksieve/c_arrow.h>
 
+#include "lib/c_api/any_filter.h"
 #include "lib/c_api/arrow.h"
-#include "lib/c_api/dynamic.h"
 #include "lib/c_api/errors.h"
 
 namespace rocksieve {

@@ -10,6 +10,7 @@
 #include <rocksieve/c_arrow.h>
 #include <rocksieve/filter.h>
 
+#include "lib/c_api/any_filter.h"
 #include "lib/c_api/arrow.h"
 #include "lib/c_api/errors.h"
 
@@ -26,20 +27,6 @@ struct rocksieve_filter_t {
 
 namespace rocksieve {
 namespace {
-
-const char* Describe(BlockState state) {
-  switch (state) {
-    case BlockState::kIntact:
-      break;
-    case BlockState::kForeign:
-      return "these bytes are not a filter of rocksieve";
-    case BlockState::kDamaged:
-      return "this filter is damaged";
-    case BlockState::kFutureVersion:
-      return "this filter comes from a later version of rocksieve";
-  }
-  return "";
-}
 
 // Of all of them at once, but for range filters, which know more of a key than its hash.
 void MayContainKeys(Family family, const Filter& filter, const std::string_view* keys, size_t count,

@@ -17,11 +17,12 @@
 #include <utility>
 #include <vector>
 
+#include <absl/strings/str_split.h>
 #include <rocksieve/c_arrow.h>
 #include <rocksieve/filter.h>
 #include <rocksieve/join/input.h>
 
-#include "lib/c_api/dynamic.h"
+#include "lib/c_api/any_filter.h"
 #include "plugin/join/status.h"
 #include "plugin/join_api/c_settings.h"
 #include "plugin/join_api/join_impl.h"
@@ -47,9 +48,7 @@ std::function<bool(std::string_view key)> OpenAnyFilter(std::string_view bytes) 
   bytes.copy(copy.get(), bytes.size());
   OpenedFilter opened = OpenFilter({copy.get(), bytes.size()});
   if (opened.filter == nullptr) {
-    throw std::invalid_argument(opened.state == BlockState::kDamaged
-                                    ? "this filter is damaged"
-                                    : "this filter comes from a later version of rocksieve");
+    throw std::invalid_argument(Describe(opened.state));
   }
   return [copy, filter = std::shared_ptr<const Filter>(std::move(opened.filter))](
              std::string_view key) { return filter->MayContain(key); };
@@ -65,16 +64,14 @@ std::optional<std::string> EndOfPrefix(std::string prefix) {
 
 Status ParseColumns(const std::string& text, std::vector<ScanColumn>* columns) {
   columns->clear();
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string name = text.substr(begin, end - begin);
-    size_t i = 0;
-    while (i < std::size(kScanColumnNames) && name != kScanColumnNames[i]) i++;
-    if (i == std::size(kScanColumnNames)) {
+  const std::vector<std::string> names = absl::StrSplit(text, ',');
+  for (const std::string& name : names) {
+    const auto* const found =
+        std::find(std::begin(kScanColumnNames), std::end(kScanColumnNames), name);
+    if (found == std::end(kScanColumnNames)) {
       return Status::InvalidArgument("columns are key, value and join_key, not \"" + name + "\"");
     }
-    columns->push_back(static_cast<ScanColumn>(i));
-    begin = end + 1;
+    columns->push_back(static_cast<ScanColumn>(found - std::begin(kScanColumnNames)));
   }
   return Status::OK();
 }

@@ -70,7 +70,7 @@ void ScanStream::GiveSchema(ArrowSchema* out) const {
   arrow::Field rows{.format = "+s"};
   for (const ScanColumn column : plan_.columns) {
     rows.children.push_back({.format = "z",
-                             .name = kScanColumnNames[static_cast<size_t>(column)],
+                             .name = std::string(kScanColumnNames[static_cast<size_t>(column)]),
                              .nullable = column == ScanColumn::kJoinKey});
   }
   arrow::Export(rows, out);
@@ -79,14 +79,16 @@ void ScanStream::GiveSchema(ArrowSchema* out) const {
 Status ScanStream::GiveNext(ArrowArray* out) {
   *out = {};
   if (!status_.ok() || ended_) return status_;
+  // What throws in the middle loses rows: nothing may follow it.
+  status_ = Status::Aborted(plan_.name + ": the scan ended early, for lack of memory");
   const auto batch = std::make_shared<Batch>(plan_.columns.size());
-  status_ = Fill(batch.get());
+  const Status filled = Fill(batch.get());
   counts_->digest = digest_;
-  if (!status_.ok() || (ended_ && batch->rows == 0)) return status_;
+  if (!filled.ok() || (ended_ && batch->rows == 0)) return status_ = filled;
   arrow::Column rows{.length = static_cast<int64_t>(batch->rows), .buffers = {nullptr}};
   for (BinaryColumn& column : batch->columns) rows.children.push_back(column.Finish());
   arrow::Export(rows, batch, out);
-  return status_;
+  return status_ = filled;
 }
 
 Status ScanStream::Fill(Batch* batch) {

@@ -23,7 +23,7 @@
 namespace rocksieve::join {
 
 enum class ScanColumn { kKey, kValue, kJoinKey };
-inline constexpr const char* kScanColumnNames[] = {"key", "value", "join_key"};
+inline constexpr std::string_view kScanColumnNames[] = {"key", "value", "join_key"};
 
 // What it does.
 struct ScanPlan {
