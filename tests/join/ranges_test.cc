@@ -141,6 +141,18 @@ TEST(RangeTurns, JoinsAreAsInOneThread) {
   }
 }
 
+// Where ranges would be too small to be worth it, fewer are under way: the server has memory for the
+// keys of two that are as large as it takes.
+TEST(RangeTurns, HaveNoMoreKeysUnderWayThanTheServerTakes) {
+  for (const auto& [theirs, most_ranges] : {std::pair(10'000, 3), {60'000, 2}}) {
+    Settings settings(Strategy::kSymbols, 1 << 20, /*most_keys_per_range=*/2184);
+    settings.client.ranges_ahead = 6;
+    settings.server.most_ranges = most_ranges;  // more are refused
+    const auto [here, there] = RandomSides(10'000, theirs, 6000, 8);
+    ExpectExact(Operation::kIntersection, here, there, settings);
+  }
+}
+
 // Whatever is changed on its way: an error or the right result, and no side waits for ever.
 TEST(RangeTurns, NothingWrongComesOfDamagedMessages) {
   Workers workers(2);

@@ -189,9 +189,8 @@ void RangeReconciler::BeginOpening() {
   const HelloAnswer& answer = context_->answer;
   const auto mine = static_cast<double>(std::max<uint64_t>(1, context_->source->EstimateKeys()));
   const auto theirs = static_cast<double>(std::max<uint64_t>(1, answer.keys));
-  const double of_those_ahead =
-      std::min(1.0, kRangesOfTheirLimit / static_cast<double>(context_->options.ranges_ahead));
-  const double fits_there = kShareOfTheirLimit * of_those_ahead *
+  const auto ahead = static_cast<double>(context_->options.ranges_ahead);
+  const double fits_there = kShareOfTheirLimit * std::min(1.0, kRangesOfTheirLimit / ahead) *
                             static_cast<double>(answer.most_keys_per_range) *
                             std::min(1.0, mine / theirs);
   const double most = std::max(1.0, std::min(static_cast<double>(context_->options.keys_per_range),
@@ -199,16 +198,22 @@ void RangeReconciler::BeginOpening() {
   const double ranges = std::ceil(mine / most);
   keys_per_range_ =
       static_cast<uint64_t>(std::min(most, std::ceil(kEstimatedKeys * mine / ranges)));
+  // Where ranges are larger than fits, fewer of them are under way.
+  ranges_ahead_ = static_cast<size_t>(
+      std::min(ahead, std::max(kRangesOfTheirLimit, ahead * fits_there / most)));
 }
 
 absl::Status RangeReconciler::OpenNext() {
   ClientRanges& ranges = context_->ranges;
-  size_t under_way = 0;
+  // The server knows of those that were opened once, wherever they are cut.
+  const auto under_way = static_cast<size_t>(std::count_if(
+      ranges.begin(), ranges.end(), [](const ClientRange& r) { return r.opened.has_value(); }));
   for (ClientRange& range : ranges) {
-    if (under_way++ == context_->options.ranges_ahead) return absl::OkStatus();
-    if (range.Is<ClientRange::ToOpen>()) return Open(&range, /*ends_at_rest=*/false);
+    if (!range.Is<ClientRange::ToOpen>()) continue;
+    const bool may = range.opened || under_way < ranges_ahead_;
+    return may ? Open(&range, /*ends_at_rest=*/false) : absl::OkStatus();
   }
-  if (under_way == context_->options.ranges_ahead || !ranges.rest()) return absl::OkStatus();
+  if (under_way >= ranges_ahead_ || !ranges.rest()) return absl::OkStatus();
   std::optional<std::string> end = ranges.rest()->end;
   if (!context_->existing.MayOpen(ranges.rest()->begin, &end)) return absl::OkStatus();
   const absl::StatusOr<ClientRange*> range = ranges.AddNext(std::move(end));

@@ -55,6 +55,7 @@ class RangeReconciler {
 
   ClientState* const context_;
   uint64_t keys_per_range_ = 0;
+  size_t ranges_ahead_ = 0;  // at most that of the options
 };
 
 }  // namespace rocksieve::join
