@@ -23,6 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 using rocksdb::Status;
 
+constexpr const char kRemedy[] =
+    ".\nName the directory that holds CURRENT, MANIFEST-* and *.sst.";
+
 Status Sentence(const std::string& text) { return Status::InvalidArgument(text); }
 
 Status NotReadable(const std::string& path, const std::string& why) {
@@ -55,7 +58,7 @@ Status NoDatabase(const std::string& directory) {
     return Sentence(text + ", but table files.\nSee single ones with: rocksieve inspect FILE.sst");
   }
   if (!nested.empty()) return Sentence(text + ".\nThere is one in " + nested);
-  return Sentence(text + ".\nName the directory that holds CURRENT, MANIFEST-* and *.sst.");
+  return Sentence(text + kRemedy);
 }
 
 }  // namespace
@@ -64,8 +67,7 @@ Status CheckIsDatabase(const std::string& directory) {
   std::error_code error;
   const fs::file_status kind = fs::status(directory, error);
   if (kind.type() == fs::file_type::not_found) {
-    return Sentence("there is no directory " + directory +
-                    "\nName the directory of a RocksDB database with --db=DIR.");
+    return Sentence("there is no directory " + directory + kRemedy);
   }
   if (error) return NotReadable(directory, error.message());
   if (kind.type() != fs::file_type::directory) {
