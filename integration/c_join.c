@@ -25,6 +25,11 @@ static int on_row(void* state, unsigned char is_local, const char* key, size_t k
   return ++rows->count == rows->most;
 }
 
+static void on_cut(void* state, const char* key, size_t length) {
+  CHECK(key != NULL && length > 0);
+  ++*(size_t*)state;
+}
+
 static void scans(const char* database) {
   rocksieve_scan_t* scan = rocksieve_scan_create(&error);
   struct ArrowArrayStream rows;
@@ -34,6 +39,10 @@ static void scans(const char* database) {
   CHECK(!rocksieve_scan_set(scan, "batch-rows", "0", 1, &error) && said("from 1 to"));
   CHECK(!rocksieve_scan_set(scan, "luck", NULL, 0, &error) && said("it has batch-bytes, "));
   CHECK(!rocksieve_scan_filter(scan, "luck", 4, &error) && said(""));
+  size_t cuts = 0;
+  CHECK(rocksieve_scan_cuts(scan, 5, on_cut, &cuts, &error) && cuts < 5);
+  CHECK(!rocksieve_scan_cuts(scan, 0, on_cut, &cuts, &error) && said("one part"));
+  CHECK(!rocksieve_scan_cuts(scan, 5, NULL, &cuts, &error) && said("nothing to call"));
   CHECK(rocksieve_scan_open(scan, &rows, &error));
   rocksieve_scan_counts_t counts;
   uint64_t given = 0;

@@ -161,6 +161,25 @@ class Scans(Sandbox):
                     self.assertEqual(expected, [row for batch in batches_of(scan) for row in batch])
                     self.assertEqual((len(self.rows), len(expected)), scan.counts[:2])
 
+    def test_parts_of_a_database_are_its_rows(self):
+        directory = self.directory / "db"
+        rows = [(b"%06d" % i, b"%0100d" % (i * 7919)) for i in range(20_000)]
+        load(directory, [f"{key.decode()}\t{value.decode()}" for key, value in rows], "none",
+             "--options=target_file_size_base=100000;compression=kNoCompression", "--compact")
+        for parts in 1, 2, 3, 7, 1000:
+            for begin, end in (None, None), (b"004567", None), (b"004567", b"012345"), (None, b"000001"):
+                of_range = [row for row in rows if (begin or b"") <= row[0] and (end is None or row[0] < end)]
+                shard = engines.Shard(str(directory), begin=begin, end=end)
+                split = [rows_of(*part[:1], begin=part.begin, end=part.end) for part in shard.split(parts)]
+                self.assertEqual(of_range, [row for part in split for row in part])
+                if 1 < parts < 10 and len(of_range) > 1:
+                    self.assertEqual(parts, len(split))
+                    self.assertLess(max(map(len, split)), len(of_range) / parts + 2000)
+                self.assertTrue(len(of_range) <= 1 or all(split))
+        self.assertEqual([], rocksieve.scan(directory, begin="0", end="00").cuts(5))
+        with self.assertRaisesRegex(rocksieve.JoinError, "one part at least"):
+            rocksieve.scan(directory).cuts(0)
+
     def test_filters_of_scans_and_of_columns(self):
         keys = rocksieve.scan(self.database, ["key"], prefix="0")
         built = rocksieve.Filter.build(keys, "rocksieve.ribbon:1%")

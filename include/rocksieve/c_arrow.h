@@ -144,6 +144,12 @@ ROCKSIEVE_C_EXPORT unsigned char rocksieve_scan_filter(rocksieve_scan_t* scan, c
    the database; the batches before it are right. Memory: two batches, and the filters. */
 ROCKSIEVE_C_EXPORT unsigned char rocksieve_scan_open(rocksieve_scan_t* scan,
                                                      struct ArrowArrayStream* stream, char** error);
+/* Gets a key, which is valid until it returns. */
+typedef void (*rocksieve_scan_cut_t)(void* state, const char* key, size_t length);
+/* Calls on_cut for rising keys, those at which parts of the scanned rows begin, all parts but the first: at
+   most so many parts, of about equal size, as far as files say it without being read. Few files, few parts. */
+ROCKSIEVE_C_EXPORT unsigned char rocksieve_scan_cuts(const rocksieve_scan_t* scan, size_t parts,
+                                                     rocksieve_scan_cut_t on_cut, void* state, char** error);
 /* Of the stream that was opened last, also while it goes on. The digest is complete at its end. */
 ROCKSIEVE_C_EXPORT void rocksieve_scan_counts(const rocksieve_scan_t* scan,
                                               rocksieve_scan_counts_t* counts);

@@ -94,6 +94,11 @@ class Joins(shards.Joins, unittest.TestCase):
         one = self.few.left[0]
         parts = [{"db": one, "end": "80"}, {"db": one, "begin": "80"}]
         self.assertEqual(rows_of(read().load(one)), rows_of(read(shards=json.dumps(parts)).load()))
+        some = sorted(self.few.rows["left"])[:3000]
+        for i in range(3):  # two table files and a log
+            shards.load(self.few.directory / "three", some[1000 * i:1000 * (i + 1)])
+        frame = read(parts="8").load(str(self.few.directory / "three"))
+        self.assertEqual((some, 2), (rows_of(frame), frame.rdd.getNumPartitions()))
         keys = read(columns="key,join_key", on=FIELD, shards=json.dumps(self.few.left)).load()
         self.assertEqual({(key, field((key, value))) for key, value in self.few.rows["left"]},
                          {(bytes(row.key), row.join_key and bytes(row.join_key))

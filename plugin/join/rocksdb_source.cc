@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <absl/strings/str_cat.h>
@@ -144,6 +145,33 @@ RocksDbSource::~RocksDbSource() {
   idle_.clear();
   idle_without_readahead_.clear();
   if (own_snapshot_ != nullptr) db_->ReleaseSnapshot(own_snapshot_);
+}
+
+std::vector<std::string> RocksDbSource::Cuts(const KeyInterval& interval, size_t parts) {
+  const KeyInterval shown = Shown(interval);
+  std::map<int, uint64_t> bytes_of_level;
+  std::vector<const PinnedTree::File*> files;
+  for (const PinnedTree::File& file : tree_.files) {
+    if (!shown.Contains(file.smallest)) continue;
+    bytes_of_level[file.level] += file.bytes;
+    files.push_back(&file);
+  }
+  std::vector<std::string> cuts;
+  if (files.empty()) return cuts;
+  const auto [level, all_bytes] =
+      *std::max_element(bytes_of_level.begin(), bytes_of_level.end(),
+                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  double before = 0;  // bytes
+  for (const PinnedTree::File* file : files) {
+    if (file->level != level) continue;
+    const double part = static_cast<double>(all_bytes) / static_cast<double>(parts);
+    const bool is_new = file->smallest > (cuts.empty() ? shown.begin : cuts.back());
+    if (before >= part * static_cast<double>(cuts.size() + 1) && is_new) {
+      cuts.push_back(file->smallest);
+    }
+    before += static_cast<double>(file->bytes);
+  }
+  return cuts;
 }
 
 KeyInterval RocksDbSource::Shown(const KeyInterval& interval) const {

@@ -85,6 +85,8 @@ class RocksDbSource final : public Source {
   // Cursors must not outlive the source.
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   uint64_t EstimateKeys() override { return estimated_keys_; }
+  // Where table files begin, those of the level that has most bytes.
+  std::vector<std::string> Cuts(const KeyInterval& interval, size_t parts) override;
   // Why scans read, or from now on will read, RocksDB's iterators; empty if they walk.
   std::string why_not_walked() const;
   std::unique_ptr<ExistingFilterReader> ExistingFilters(const KeyInterval& interval) override;

@@ -153,6 +153,26 @@ struct CScan {
   CScan& operator=(const CScan&) = delete;
 
   Status Open(ArrowArrayStream* stream) {
+    OpenedInput opened;
+    const Status status = OpenRows(&opened);
+    if (!status.ok()) return status;
+    ScanPlan now = plan;
+    now.name = sorted_text.empty() ? directory : sorted_text;
+    counts = std::make_shared<ScanCounts>();
+    GiveStream(std::make_unique<ScanStream>(std::move(now), std::move(opened), counts), stream);
+    return Status::OK();
+  }
+
+  Status Cut(size_t parts, const std::function<void(std::string_view key)>& on_cut) const {
+    if (parts == 0) return Status::InvalidArgument("there is one part at least");
+    OpenedInput opened;
+    const Status status = OpenRows(&opened);
+    if (!status.ok()) return status;
+    for (const std::string& key : opened.sources.front()->Cuts(plan.interval, parts)) on_cut(key);
+    return Status::OK();
+  }
+
+  Status OpenRows(OpenedInput* rows) const {
     if (directory.empty() == sorted_text.empty()) {
       return Status::InvalidArgument("set either db or sorted-text, the rows");
     }
@@ -166,10 +186,7 @@ struct CScan {
     if (!opened.ok()) {
       return Status::Aborted(name + ": " + std::string(opened.status().message()));
     }
-    ScanPlan now = plan;
-    now.name = name;
-    counts = std::make_shared<ScanCounts>();
-    GiveStream(std::make_unique<ScanStream>(std::move(now), *std::move(opened), counts), stream);
+    *rows = *std::move(opened);
     return Status::OK();
   }
 
@@ -215,6 +232,16 @@ unsigned char rocksieve_scan_open(rocksieve_scan_t* scan, ArrowArrayStream* stre
       return rocksdb::Status::InvalidArgument("there is no scan, or no place for the stream");
     }
     return scan->Open(stream);
+  });
+}
+
+unsigned char rocksieve_scan_cuts(const rocksieve_scan_t* scan, size_t parts,
+                                  rocksieve_scan_cut_t on_cut, void* state, char** error) {
+  return rocksieve::join::Succeeds(error, [&] {
+    if (scan == nullptr || on_cut == nullptr) {
+      return rocksdb::Status::InvalidArgument("there is no scan, or nothing to call");
+    }
+    return scan->Cut(parts, [&](std::string_view key) { on_cut(state, key.data(), key.size()); });
   });
 }
 

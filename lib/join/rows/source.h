@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <absl/status/status.h>
 
@@ -112,6 +113,9 @@ class Source {
   }
   // Of distinct keys, as far as it is known without a scan. Only decides who begins.
   virtual uint64_t EstimateKeys() = 0;
+  // Rising keys in the interval that cut its rows into at most so many parts of about equal size,
+  // as far as that is known without a scan.
+  virtual std::vector<std::string> Cuts(const KeyInterval&, size_t) { return {}; }
 };
 
 // Takes what a join finds, range by range in key order.

@@ -50,6 +50,7 @@ class ScanCountsStruct(ctypes.Structure):
 _pointer, _text, _size, _bool = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ubyte
 _u64, _double = ctypes.c_uint64, ctypes.c_double
 OnTop = ctypes.CFUNCTYPE(None, _pointer, _pointer, _size, _u64, _u64)
+OnCut = ctypes.CFUNCTYPE(None, _pointer, _pointer, _size)
 OnRow = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _bool, _pointer, _size, _pointer, _size)
 
 # Name without "rocksieve_": result, arguments.
@@ -106,6 +107,7 @@ _JOIN = {
     "scan_set": (_bool, _pointer, _text, _text, _size, _pointer),
     "scan_filter": (_bool, _pointer, _text, _size, _pointer),
     "scan_open": (_bool, _pointer, _pointer, _pointer),
+    "scan_cuts": (_bool, _pointer, _size, OnCut, _pointer, _pointer),
     "scan_counts": (None, _pointer, _pointer),
     "scan_destroy": (None, _pointer),
     "server_create": (_pointer, _pointer),

@@ -7,10 +7,10 @@ pyarrow, Polars, DuckDB and others give and take such objects by Arrow's PyCapsu
 
 import ctypes
 import weakref
-from typing import Any, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from ._c import (JoinError, Key, Path, ScanCountsStruct, bytes_of_key, checked, filters, joins,
-                 setting_bytes)
+from ._c import (JoinError, Key, OnCut, Path, ScanCountsStruct, bytes_of_key, checked, filters, joins,
+                 setting_bytes, u64)
 
 
 class _Schema(ctypes.Structure):
@@ -182,6 +182,15 @@ class Scan:
         stream, capsule = _capsule(_Stream)
         checked(self._library.rocksieve_scan_open, self._handle, ctypes.byref(stream), raises=JoinError)
         return capsule
+
+    def cuts(self, parts: int) -> List[bytes]:
+        """Rising keys, at which parts of the rows begin, all but the first: at most so many parts, of about
+        equal size, as far as files say it without being read. Few files, few parts."""
+        found: List[bytes] = []
+        take = OnCut(lambda _, key, length: found.append(ctypes.string_at(key, length)))
+        checked(self._library.rocksieve_scan_cuts, self._handle, u64(parts, "parts"), take, None,
+                raises=JoinError)
+        return found
 
     @property
     def counts(self) -> ScanCounts:

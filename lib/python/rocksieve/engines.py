@@ -37,6 +37,13 @@ class Shard(NamedTuple):
         return scan(self.db, columns, column_family=self.column_family, begin=self.begin, end=self.end,
                     **settings)
 
+    def split(self, parts: int) -> "List[Shard]":
+        """At most so many ranges of its keys, of about equal size as far as its files say: few of a
+        database of few files. Whoever calls it finds the path, too."""
+        begins = [self.begin, *self.scan(["key"]).cuts(parts)]
+        return [self._replace(begin=begin, end=end)
+                for begin, end in zip(begins, [*begins[1:], self.end])]
+
 
 def shards_of(places: Iterable[Union[Shard, Path]]) -> List[Shard]:
     """Of paths, or of shards."""

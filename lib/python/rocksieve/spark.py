@@ -300,6 +300,7 @@ class RocksieveSource(DataSource):
     path           of one database, or
     shards         of several, as JSON: paths, or objects with db, column_family, begin and end, whose
                    bytes are hexadecimal
+    parts          into how many partitions each shard is split, at most; the driver finds the paths, too
     columns        "key,value" by default; further, "join_key", of
     on             an expression (docs/join_keys.md)"""
 
@@ -318,7 +319,10 @@ class RocksieveSource(DataSource):
         places += [self.options["path"]] if "path" in self.options else []
         if not places:
             raise ValueError("name the databases: load(path), or the option shards")
-        return _Reader([_shard(place) for place in places], self._columns(), self.options.get("on"))
+        shards = [_shard(place) for place in places]
+        if "parts" in self.options:
+            shards = [part for shard in shards for part in shard.split(int(self.options["parts"]))]
+        return _Reader(shards, self._columns(), self.options.get("on"))
 
 
 def _shard(place: Union[str, Dict[str, str]]) -> Shard:
