@@ -161,13 +161,13 @@ std::vector<std::string> RocksDbSource::Cuts(const KeyInterval& interval, size_t
   const auto [level, all_bytes] =
       *std::max_element(bytes_of_level.begin(), bytes_of_level.end(),
                         [](const auto& a, const auto& b) { return a.second < b.second; });
-  double before = 0;  // bytes
+  const double part = static_cast<double>(all_bytes) / static_cast<double>(parts);
+  double before = 0, next = part;  // bytes
   for (const PinnedTree::File* file : files) {
     if (file->level != level) continue;
-    const double part = static_cast<double>(all_bytes) / static_cast<double>(parts);
-    const bool is_new = file->smallest > (cuts.empty() ? shown.begin : cuts.back());
-    if (before >= part * static_cast<double>(cuts.size() + 1) && is_new) {
+    if (before >= next && file->smallest > (cuts.empty() ? shown.begin : cuts.back())) {
       cuts.push_back(file->smallest);
+      next = (std::floor(before / part) + 1) * part;
     }
     before += static_cast<double>(file->bytes);
   }
