@@ -3,13 +3,19 @@
 rows; databases that are written to, compacted or damaged. What reads them here is by ctypes alone; real
 readers of Arrow are the concern of `./run test --engines`."""
 
+import array
 import contextlib
+import copy
 import ctypes
 import functools
 import gc
 import os
+import pathlib
+import pickle
 import random
+import shutil
 import sys
+import types
 import unittest
 
 from environment import BUILD, ROOT, SEED, Sandbox, run_ok
@@ -267,6 +273,8 @@ print(rows, most() - before)
         for settings, says in (({"db": self.directory / "none"}, "none: there is no directory"),
                                ({"db": directory, "column_family": "x"}, '"x"|x'),
                                ({}, "set either db or"),
+                               ({"db": directory, "on": "key\0"}, "has a byte 0"),
+                               ({"sorted_text": "x", "column_family": "x"}, "has no column family"),
                                ({"db": directory, "columns": ["luck"]}, 'not "luck"'),
                                ({"db": directory, "keep": "luck"}, "maybe or absent"),
                                ({"db": directory, "on": "value.("}, "value"),
@@ -275,9 +283,59 @@ print(rows, most() - before)
                                ({"db": directory, "expect": -1}, "from 0 to")):
             with self.subTest(settings=settings), self.assertRaisesRegex(rocksieve.JoinError, says):
                 rows_of(**settings)
+        for harm in pathlib.Path.unlink, lambda path: os.truncate(path, 100):
+            lost = self.directory / "lost"
+            load(lost, ["a\t1"])
+            harm(next(lost.glob("*.sst")))
+            with self.assertRaisesRegex(rocksieve.JoinError,
+                                        "lost: cannot open a table file (?s:.*)rocksieve doctor"):
+                rows_of(lost)
+            shutil.rmtree(lost)
         for block in (b"", b"luck", bytes(rocksieve.Filter.build(["a"]))[:-1]):
             with self.subTest(block=block), self.assertRaises(ValueError):
                 rocksieve.scan(directory, filters=[block])
+
+    def test_keys_are_bytes_or_text(self):
+        built, dynamic = rocksieve.Filter.build(["a"]), rocksieve.DynamicFilter("bloom", 10)
+        uses = [lambda key: rocksieve.Filter.build([key]), lambda key: key in built, dynamic.add,
+                lambda key: dynamic.update([key]), rocksieve.Estimator("top-k").add,
+                lambda key: rocksieve.scan(self.database, prefix=key)]
+        for use in uses:
+            for key in (5, True, 1.5, [1], array.array("H", [1])):
+                with self.assertRaisesRegex(TypeError, "a key is bytes or str, not "):
+                    use(key)
+            for key in ("a", b"a", bytearray(b"a"), memoryview(b"a"), array.array("B", b"a")):
+                use(key)
+        for use in (rocksieve.Filter.build, dynamic.update, rocksieve.Estimator("top-k").update):
+            for key in ("apple", b"apple"):
+                with self.assertRaisesRegex(TypeError, "this is one key"):
+                    use(key)
+        with self.assertRaisesRegex(TypeError, "filters are a list"):
+            rocksieve.scan(self.database, filters=built)
+        for side in ("a", b"a", engines.Shard("a")):
+            with self.assertRaisesRegex(TypeError, "a list of shards"):
+                engines.shards_of(side)
+        for place in (None, 5, ("a", "b")):
+            with self.assertRaises(TypeError):
+                engines.shards_of([place])
+        self.assertEqual([engines.Shard("a")], engines.shards_of([b"a"]))
+
+    def test_scans_are_copied_and_streams_are_read_once(self):
+        scan = rocksieve.scan(self.database, prefix="a", keep="absent",
+                              filters=[rocksieve.Filter.build(["a"])])
+        rows = [row for batch in batches_of(scan) for row in batch]
+        copies = [copy.copy(scan), pickle.loads(pickle.dumps(scan))]
+        del scan
+        gc.collect()
+        other = rocksieve.scan(self.database)
+        for copied in copies:
+            self.assertEqual(rows, [row for batch in batches_of(copied) for row in batch])
+        capsule = other.__arrow_c_stream__()
+        once = types.SimpleNamespace(__arrow_c_stream__=lambda: capsule)
+        self.assertEqual(self.rows, [row for batch in batches_of(once) for row in batch])
+        for use in (rocksieve.Filter.build, lambda keys: list(arrow._chunks(keys))):
+            with self.assertRaisesRegex(rocksieve.JoinError, "taken before"):
+                use(once)
 
     def test_streams_that_nobody_takes_or_ends_hold_nothing(self):
         opened = lambda: len(os.listdir("/proc/self/fd"))

@@ -103,8 +103,12 @@ class Joins(shards.Joins, unittest.TestCase):
         self.assertEqual({(key, field((key, value))) for key, value in self.few.rows["left"]},
                          {(bytes(row.key), row.join_key and bytes(row.join_key))
                           for row in keys.collect()})
-        with self.assertRaisesRegex(Exception, "name the databases"):
-            read().load().count()
+        for options, says in (({}, "name the databases"), ({"shards": '"a"'}, "is a JSON list"),
+                              ({"shards": "[{}]"}, "has {}: a shard is a path"),
+                              ({"shards": '[{"db": "a", "begin": "zz"}]'}, "hexadecimal digits"),
+                              ({"path": one, "parts": "x"}, "parts is a number, not x")):
+            with self.assertRaisesRegex(Exception, says):
+                read(**options).load().count()
 
     def test_where_filters_pay_and_where_not(self):
         many = Sides(3000, 3000, 2700)

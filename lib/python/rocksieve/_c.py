@@ -5,7 +5,7 @@ import ctypes
 import functools
 import os
 import weakref
-from typing import (Any, Callable, Dict, Iterable, NamedTuple, Optional, Tuple, Type, TypeVar,
+from typing import (Any, Callable, Dict, Iterable, Iterator, NamedTuple, Optional, Tuple, Type, TypeVar,
                     Union)
 
 Key = Union[bytes, bytearray, memoryview, str]
@@ -203,10 +203,25 @@ def bytes_of(function: Callable[..., Any], handle: Any) -> bytes:
 
 
 def bytes_of_key(key: Key) -> bytes:
-    """A key as the library takes it."""
+    """A key as the library takes it. TypeError for numbers, and whatever else has no bytes of its own."""
     if isinstance(key, bytes):
         return key
-    return key.encode() if isinstance(key, str) else bytes(key)
+    if isinstance(key, str):
+        return key.encode()
+    try:
+        view = memoryview(key)
+    except TypeError:
+        view = None
+    if view is None or view.ndim != 1 or view.itemsize != 1:
+        raise TypeError(f"a key is bytes or str, not {type(key).__name__}: {key!r}")
+    return bytes(view)
+
+
+def each_key(keys: Iterable[Key]) -> Iterator[bytes]:
+    """Of an iterable, as the library takes them."""
+    if isinstance(keys, (bytes, bytearray, memoryview, str)):
+        raise TypeError(f"keys are a list, or something like it, and this is one key: {keys!r}")
+    return map(bytes_of_key, keys)
 
 
 def u64(number: int, name: str) -> int:
@@ -219,7 +234,10 @@ def u64(number: int, name: str) -> int:
 def setting_bytes(value: Any) -> bytes:
     """A setting as the library takes it."""
     if isinstance(value, (str, bytes, os.PathLike)):
-        return os.fsencode(value)
+        value = os.fsencode(value)
+        if b"\0" in value:
+            raise JoinError(f"{value!r} has a byte 0, which no setting has")
+        return bytes(value)
     return str(value).lower().encode()
 
 
@@ -267,7 +285,7 @@ class Keeper:
 
     def update(self, keys: Iterable[Key]) -> None:
         """Adds each of them once."""
-        for key in keys:
+        for key in each_key(keys):
             self.add(key)
 
     def merge(self: _Self, other: _Self) -> None:

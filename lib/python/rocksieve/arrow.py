@@ -89,6 +89,8 @@ def _chunks(column: Any) -> Iterator[Tuple[Any, Any]]:
         return
     capsule = column.__arrow_c_stream__()
     stream = _inside(capsule, _Stream)
+    if not stream.release:
+        raise JoinError("the stream of Arrow was taken before: it can be read once")
 
     def take(function: Any, into: Any) -> None:
         if function(stream, into):
@@ -96,8 +98,8 @@ def _chunks(column: Any) -> Iterator[Tuple[Any, Any]]:
             raise JoinError(said.decode(errors="replace") if said else "the stream of Arrow ended early")
 
     schema, array = _Schema(), _Array()
-    take(stream.get_schema, schema)
     try:
+        take(stream.get_schema, schema)
         while True:
             take(stream.get_next, array)
             if not array.release:
@@ -108,6 +110,7 @@ def _chunks(column: Any) -> Iterator[Tuple[Any, Any]]:
                 _release(array)
     finally:
         _release(schema)
+        _release(stream)
 
 
 def add(function: str, handle: Any, keys: Any, column: Optional[str]) -> None:
@@ -169,6 +172,7 @@ class Scan:
     right, and not all."""
 
     def __init__(self, settings: Sequence[Tuple[str, bytes]], blocks: Sequence[bytes]) -> None:
+        self._made_of = settings, blocks
         self._library = joins()
         self._handle = checked(self._library.rocksieve_scan_create, raises=JoinError)
         weakref.finalize(self, self._library.rocksieve_scan_destroy, self._handle)
@@ -191,6 +195,9 @@ class Scan:
         checked(self._library.rocksieve_scan_cuts, self._handle, u64(parts, "parts"), take, None,
                 raises=JoinError)
         return found
+
+    def __reduce__(self) -> Tuple[Any, Any]:
+        return Scan, self._made_of
 
     @property
     def counts(self) -> ScanCounts:
@@ -220,7 +227,7 @@ def scan(db: Optional[Path] = None, columns: Sequence[str] = ("key", "value"), *
     expect      counts.digest of an earlier scan: if keys are others now, the stream ends with an error
     most_rows   that are read, from the first one on
     batch_rows, batch_bytes
-                at most in a batch: 65,536 rows, 8 MiB of keys and values, if they are not said
+                after which a batch ends: 65,536 rows, 8 MiB of keys and values, if they are not said
 
     JoinError for a setting that is wrong; ValueError for what is no filter. What the database has to say
     comes when it is read."""
@@ -230,6 +237,8 @@ def scan(db: Optional[Path] = None, columns: Sequence[str] = ("key", "value"), *
     keys = {"begin": begin, "end": end, "prefix": prefix}
     if prefix is not None and (begin is not None or end is not None):
         raise JoinError("a scan takes a prefix, or begin and end")
+    if isinstance(filters, (bytes, bytearray)) or not hasattr(filters, "__iter__"):
+        raise TypeError("filters are a list of filters, or of their bytes")
     settings = [(name, setting_bytes(value)) for name, value in given.items() if value is not None]
     settings += [(name, bytes_of_key(key)) for name, key in keys.items() if key is not None]
     return Scan(settings, [bytes(block) for block in filters])

@@ -11,6 +11,7 @@ Results are exact by construction: a filter loses no key, so what it drops match
 lets pass is joined by the engine. docs/engines.md says how they go together, and how an engine is added.
 """
 
+import os
 from typing import (Any, Callable, ContextManager, Dict, Iterable, List, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
@@ -47,7 +48,9 @@ class Shard(NamedTuple):
 
 def shards_of(places: Iterable[Union[Shard, Path]]) -> List[Shard]:
     """Of paths, or of shards."""
-    return [place if isinstance(place, Shard) else Shard(str(place)) for place in places]
+    if isinstance(places, (str, bytes, os.PathLike, Shard)):
+        raise TypeError(f"a side is a list of shards, and this is one: {places!r}")
+    return [place if isinstance(place, Shard) else Shard(os.fsdecode(place)) for place in places]
 
 
 def key_column(on: Optional[str]) -> str:

@@ -7,7 +7,7 @@ import weakref
 from typing import Any, Iterable, Optional, Tuple, Type, Union
 
 from . import arrow
-from ._c import Key, Path, bytes_of, bytes_of_key, checked, filters
+from ._c import Key, Path, bytes_of, bytes_of_key, checked, each_key, filters
 
 
 class Filter:
@@ -40,8 +40,7 @@ class Filter:
                 arrow.add("rocksieve_builder_add_arrow", builder, keys, column)
                 keys = ()
             add = library.rocksieve_builder_add
-            for key in keys:
-                key = bytes_of_key(key)
+            for key in each_key(keys):
                 add(builder, key, len(key))
             return cls(bytes_of(library.rocksieve_builder_finish, builder))
         finally:

@@ -52,6 +52,9 @@ class Server:
                 raises=JoinError)
         return ServerCounts(*(getattr(counts, name) for name, _ in ServerCountsStruct._fields_))
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a server cannot be copied")
+
     def stop(self, grace_seconds: float = 0) -> None:
         """Takes no new sessions, lets those that are under way go on for so long, and cuts them off
         then."""

@@ -315,21 +315,30 @@ class RocksieveSource(DataSource):
         return _schema(self._columns())
 
     def reader(self, schema: Any) -> DataSourceReader:
-        places = json.loads(self.options["shards"]) if "shards" in self.options else []
+        places = json.loads(self.options.get("shards", "[]"))
+        if not isinstance(places, list):
+            raise ValueError(f"the option shards is a JSON list, not {self.options['shards']}")
         places += [self.options["path"]] if "path" in self.options else []
         if not places:
             raise ValueError("name the databases: load(path), or the option shards")
         shards = [_shard(place) for place in places]
-        if "parts" in self.options:
-            shards = [part for shard in shards for part in shard.split(int(self.options["parts"]))]
+        parts = self.options.get("parts", "1")
+        if not parts.isdecimal():
+            raise ValueError(f"the option parts is a number, not {parts}")
+        if int(parts) != 1:
+            shards = [part for shard in shards for part in shard.split(int(parts))]
         return _Reader(shards, self._columns(), self.options.get("on"))
 
 
 def _shard(place: Union[str, Dict[str, str]]) -> Shard:
     if isinstance(place, str):
         return Shard(place)
-    ends = {end: bytes.fromhex(place[end]) for end in ("begin", "end") if end in place}
-    return Shard(**{**place, **ends})  # type: ignore[arg-type]
+    try:
+        ends = {end: bytes.fromhex(place[end]) for end in ("begin", "end") if end in place}
+        return Shard(**{**place, **ends})  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(f"the option shards has {json.dumps(place)}: a shard is a path, or an object with "
+                         "db and, if wanted, column_family, begin and end in hexadecimal digits") from None
 
 
 def register(spark: SparkSession) -> None:
