@@ -2,6 +2,7 @@
 #include "plugin/database/database.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -35,6 +36,16 @@ Status NotReadable(const std::string& path, const std::string& why) {
 
 bool LooksLikeTableFile(const fs::path& path) {
   return path.extension() == ".sst" || path.extension() == ".ldb";
+}
+
+// RocksDB looks for one by both of its names, and names the second.
+bool NamesTableFile(const std::string& text) {
+  for (const char* extension : {".sst", ".ldb"}) {
+    const size_t place = text.rfind(extension);
+    if (place == std::string::npos || place == 0 || text[place + 4] == '/') continue;
+    if (std::isdigit(static_cast<unsigned char>(text[place - 1])) != 0) return true;
+  }
+  return false;
 }
 
 Status NoDatabase(const std::string& directory) {
@@ -103,6 +114,11 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
                     rocksdb::GetRocksVersionAsString() +
                     ", which is in this program: use the rocksieve that was built with that "
                     "release, or serve the rows from inside its own process, by a library call.");
+  }
+  if (NamesTableFile(text)) {
+    return Sentence("cannot open a table file of the database in " + directory + ": " + text +
+                    "\nIf the database is being written to, try again; else restore the file from "
+                    "a backup or a replica. All such files: rocksieve doctor " + directory);
   }
   const std::string what = "cannot read the list of files of the database in " + directory + ": ";
   if (says("CURRENT") || status.IsPathNotFound() || says("No such file")) {

@@ -30,9 +30,10 @@ absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      what, " is ordered by ", comparator->Name(), ", and a join on its keys needs ",
+      what, " is ordered by ", comparator->Name(), ", and a scan by its keys needs ",
       rocksdb::BytewiseComparator()->Name(),
-      ". Join on key.bytes(0) instead, on its side: it is the whole key, and sorted anew"));
+      ". Let rocksieve join take key.bytes(0) instead, on its side: it is the whole key, and "
+      "sorted anew"));
 }
 
 // Scans under way at once that see the frozen state. A session needs four at most; further scans

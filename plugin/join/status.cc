@@ -21,7 +21,11 @@ absl::StatusCode CodeOf(const rocksdb::Status& status) {
 absl::Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
   if (status.ok()) return absl::OkStatus();
   std::string text = std::string(doing) + ": " + status.ToString();
-  if (status.IsCorruption()) text += ": the file is damaged, restore it from a backup";
+  if (text.find("Could not perform merge") != std::string::npos) {
+    text += ": the merge operator of its program is not in this one, or failed";
+  } else if (status.IsCorruption()) {
+    text += ": the file is damaged, restore it from a backup";
+  }
   return absl::Status(CodeOf(status), absl::string_view(text.data(), text.size()));
 }
 

@@ -176,6 +176,9 @@ struct CScan {
     if (directory.empty() == sorted_text.empty()) {
       return Status::InvalidArgument("set either db or sorted-text, the rows");
     }
+    if (!sorted_text.empty() && !column_family.empty()) {
+      return Status::InvalidArgument("a file of sorted text has no column family");
+    }
     Input input;
     const Status status = sorted_text.empty()
                               ? Input::OfDirectory(directory, column_family, {}, &input)
