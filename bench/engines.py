@@ -26,7 +26,7 @@ import urllib.request
 
 from processes import ROOT, load, parser_of
 
-RUNS = 3  # in one session: memory is that of the first, which warms it up, and time that of the best
+RUNS = 5  # in one session: memory is that of the first, which warms it up, and time that of the best
 KINDS = ("plain", "spark's filter", "rocksieve")
 POOL = random.Random(1).randbytes(1 << 24).hex().encode()
 

@@ -73,11 +73,13 @@ class _Shards(_Rows):
         self.columns = ["key", "value"]
         self.estimate: Optional[int] = None  # of its rows
 
+    def _tasks(self, of: Sequence[Any]) -> int:
+        # One for each core, not for each shard: they are short, and each filter that they build is as
+        # large as the one that all become.
+        return min(len(of), self.spark.sparkContext.defaultParallelism)
+
     def _each(self, of: Sequence[Any]) -> Any:
-        # A task for each core, not for each shard: they are short, and all filters are as large as the
-        # one that they become.
-        context = self.spark.sparkContext
-        return context.parallelize(of, min(len(of), context.defaultParallelism))
+        return self.spark.sparkContext.parallelize(of, self._tasks(of))
 
     def size(self) -> int:
         assert self.estimate is not None
@@ -117,8 +119,7 @@ class _Shards(_Rows):
                         arrays.append(arrays[0])  # joined on the key
                     yield pyarrow.RecordBatch.from_arrays(arrays, names)
 
-        tasks = min(len(shards), 2 * self.spark.sparkContext.defaultParallelism)
-        rows = self.spark.range(0, len(shards), 1, tasks).mapInArrow(read, _schema(names))
+        rows = self.spark.range(0, len(shards), 1, self._tasks(shards)).mapInArrow(read, _schema(names))
         # Spark takes those that it joins for as few as the numbers, and would send all of them to each
         # executor.
         return rows.hint("merge") if keep == "maybe" else rows
