@@ -9,8 +9,8 @@ rocksieve's source of data, and write what they find to nowhere. Spark's filter 
 used: no thresholds, a size of the sides, a predicate that seems to drop rows, room for all keys. Bytes
 shuffled are Spark's own counters; beside them, what tasks gave the driver and rocksieve's filters that it
 gave both executors (Spark's own filter it does not tell); memory is the highest sum of what the executors
-and their Pythons hold (proportional set size), every half second of the first run. Takes a quarter of an
-hour and 6 GB of /var/tmp for 5 million rows.
+and their Pythons hold (proportional set size), every half second of the first run. Takes half an hour
+and 6 GB of /var/tmp for 5 million rows.
 """
 
 import json

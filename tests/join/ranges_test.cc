@@ -141,8 +141,8 @@ TEST(RangeTurns, JoinsAreAsInOneThread) {
   }
 }
 
-// Where ranges would be too small to be worth it, fewer are under way: the server has memory for the
-// keys of two that are as large as it takes.
+// Where ranges would be too small to be worth it, fewer are under way: the server has memory for
+// the keys of two that are as large as it takes.
 TEST(RangeTurns, HaveNoMoreKeysUnderWayThanTheServerTakes) {
   for (const auto& [theirs, most_ranges] : {std::pair(10'000, 3), {60'000, 2}}) {
     Settings settings(Strategy::kSymbols, 1 << 20, /*most_keys_per_range=*/2184);

@@ -297,7 +297,8 @@ absl::Status RangeReconciler::Open(ClientRange* range, bool ends_at_rest) {
 
 // The smaller side begins: what it says is shorter, and says more. Where this side cannot know how
 // many candidates the other has, it takes what is to be expected.
-bool RangeReconciler::ServerBegins(const ClientRange& range, const ExistingFilterUse& existing) const {
+bool RangeReconciler::ServerBegins(const ClientRange& range,
+                                   const ExistingFilterUse& existing) const {
   const auto own_keys = static_cast<double>(context_->source->EstimateKeys());
   const auto their_keys = static_cast<double>(context_->answer.keys);
   if (existing.set == nullptr || own_keys < 1) return their_keys <= 2 * own_keys;
