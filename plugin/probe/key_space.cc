@@ -153,14 +153,6 @@ bool AddToKey(uint64_t number, std::string* key) {
   return true;
 }
 
-// The first key behind all that begin with the prefix. False if there is none.
-bool EndOfPrefix(std::string* prefix) {
-  while (!prefix->empty() && prefix->back() == '\xff') prefix->pop_back();
-  if (prefix->empty()) return false;
-  prefix->back() = static_cast<char>(static_cast<uint8_t>(prefix->back()) + 1);
-  return true;
-}
-
 class RangeMaker {
  public:
   explicit RangeMaker(const Tree& tree) : keys_(tree) {}
@@ -247,10 +239,9 @@ class RangeMaker {
     range.before = key;
     for (int i = 0; i < kMostPrefixes; i++) {
       range.begin = range.before.substr(0, length);
-      if (!EndOfPrefix(&range.begin)) return;
-      range.begin.resize(length, '\0');
+      if (!AddToKey(1, &range.begin)) return;
       range.end = range.begin;
-      if (!EndOfPrefix(&range.end)) return;
+      if (!AddToKey(1, &range.end)) return;
       keys_->Seek(range.begin);
       if (!keys_->Valid()) return;  // behind the data
       range.after = keys_->key().ToString();
