@@ -198,6 +198,16 @@ Hull::Hull(const std::vector<Family>& families, uint64_t keys, const CostModel& 
     stretches_.push_back(
         {logs[i] - reach, logs[i] + reach, vertices_[i + 1].bits, vertices_[i].bits});
   }
+  if (stretches_.empty()) return;
+  const double begin = stretches_.front().begin_log_price;
+  steps_per_log_ = kSteps / (stretches_.back().end_log_price - begin);
+  size_t first = 0;
+  for (size_t i = 0; i < kSteps; i++) {
+    // No later than it is, whatever rounding does.
+    const double price = begin + (static_cast<double>(i) - 1e-6) / steps_per_log_;
+    while (first + 1 < stretches_.size() && stretches_[first].end_log_price < price) first++;
+    first_of_step_[i] = static_cast<uint16_t>(first);
+  }
 }
 
 double Hull::fewest_bits() const {
@@ -213,9 +223,10 @@ double Hull::BitsAt(double price) const {
 
 double Hull::BitsAtLog(double log_price) const {
   if (stretches_.empty()) return fixed_bits_;
-  const auto stretch =
-      std::partition_point(stretches_.begin(), stretches_.end(),
-                           [&](const Stretch& s) { return s.end_log_price < log_price; });
+  const double begin = stretches_.front().begin_log_price;
+  const double step = std::min(std::max(0.0, (log_price - begin) * steps_per_log_), kSteps - 1.0);
+  auto stretch = stretches_.begin() + first_of_step_[static_cast<size_t>(step)];
+  while (stretch != stretches_.end() && stretch->end_log_price < log_price) ++stretch;
   if (stretch == stretches_.end()) return stretches_.back().fewer_bits;
   if (log_price <= stretch->begin_log_price) return stretch->more_bits;
   const double share =

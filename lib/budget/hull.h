@@ -3,6 +3,8 @@
 // best that a set of families can do.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -114,6 +116,10 @@ class Hull {
   std::vector<Curve> curves_;
   std::vector<Vertex> vertices_;    // with rising bits and falling cost
   std::vector<Stretch> stretches_;  // with rising prices
+  // All prices in equal steps of their logarithms, and the stretch in which each step begins.
+  static constexpr size_t kSteps = 256;
+  double steps_per_log_ = 0;
+  std::array<uint16_t, kSteps> first_of_step_ = {};
 };
 
 // Whether a filter for lookups or one for ranges is the better use of so many bits.
