@@ -2,8 +2,10 @@
 #include "lib/budget/lookup_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <cstdint>
+#include <numeric>
 
 #include "lib/budget/lookup_density.h"
 #include "lib/range/cells.h"
@@ -42,18 +44,21 @@ KeyScale::KeyScale(const std::vector<std::string_view>& sample) {
   if (sample.empty()) return;
   const auto [least, most] = std::minmax_element(sample.begin(), sample.end());
   prefix_size_ = range::CommonPrefix(*least, *most);
+  std::array<std::array<bool, 256>, kMaxDigits> occurs = {};
+  size_t shortest = sample.front().size();
+  for (const std::string_view key : sample) {
+    shortest = std::min(shortest, key.size());
+    const size_t digits = std::min(kMaxDigits, key.size() - prefix_size_);
+    for (size_t i = 0; i < digits; i++) {
+      occurs[i][static_cast<uint8_t>(key[prefix_size_ + i])] = true;
+    }
+  }
   // Whole numbers, so that all later digits together never weigh more than one step of a digit.
   uint64_t unit = kWhole;
   for (size_t i = 0; i < kMaxDigits && unit > kSmallestUnit; i++) {
     ByteSet seen;
-    bool some_end = false;
-    for (const std::string_view key : sample) {
-      if (key.size() > prefix_size_ + i) {
-        seen.set(static_cast<uint8_t>(key[prefix_size_ + i]));
-      } else {
-        some_end = true;
-      }
-    }
+    for (int byte = 0; byte < 256; byte++) seen[byte] = occurs[i][byte];
+    const bool some_end = shortest <= prefix_size_ + i;
     if (seen.none()) break;
     // A byte that is the same in all keys separates nothing.
     const ByteSet alphabet = seen.count() == 1 ? seen : AlphabetOf(seen);
@@ -140,42 +145,60 @@ namespace {
 // Of a file's entries, the share that is spread over its cells evenly.
 constexpr double kEvenShare = 0.1;
 
+// The smallest and the largest key of each file.
 std::vector<std::string_view> EndsOf(const std::vector<BudgetedFile>& files) {
-  std::vector<std::string_view> keys;
-  keys.reserve(2 * files.size());
-  for (const BudgetedFile& file : files) keys.insert(keys.end(), {file.smallest, file.largest});
-  return keys;
+  std::vector<std::string_view> ends;
+  ends.reserve(2 * files.size());
+  for (const BudgetedFile& file : files) {
+    const auto [low, high] = std::minmax(file.smallest, file.largest);
+    ends.insert(ends.end(), {low, high});
+  }
+  return ends;
+}
+
+// Which of the keys comes first, and so on: into as many buckets of positions as there are keys
+// first, which is quick since a scale spreads keys over all positions.
+std::vector<uint32_t> OrderOf(const std::vector<std::string_view>& keys,
+                              const std::vector<double>& positions) {
+  const auto buckets = static_cast<double>(keys.size());
+  const auto bucket_of = [&](double position) {
+    return std::min(static_cast<size_t>(position * buckets), keys.size() - 1);
+  };
+  std::vector<uint32_t> bucket_ends(keys.size() + 1);
+  for (const double position : positions) bucket_ends[bucket_of(position) + 1]++;
+  std::partial_sum(bucket_ends.begin(), bucket_ends.end(), bucket_ends.begin());
+  std::vector<uint32_t> order(keys.size());
+  for (uint32_t i = 0; i < keys.size(); i++) order[bucket_ends[bucket_of(positions[i])]++] = i;
+  // By now each bucket begins where the one before it ends. Positions keep the order of keys, and
+  // are quicker to compare.
+  const auto before = [&](uint32_t a, uint32_t b) {
+    return positions[a] != positions[b] ? positions[a] < positions[b] : keys[a] < keys[b];
+  };
+  uint32_t begin = 0;
+  for (const uint32_t end : bucket_ends) {
+    if (end > begin + 1) std::sort(order.begin() + begin, order.begin() + end, before);
+    begin = end;
+  }
+  return order;
 }
 
 }  // namespace
 
 KeyCells::KeyCells(const std::vector<BudgetedFile>& files)
-    : scale_(EndsOf(files)), ranges_(files.size()) {
-  struct End {
-    double position;
-    std::string_view key;
-    size_t file;
-    bool is_largest;
-  };
-  std::vector<End> ends;
-  ends.reserve(2 * files.size());
-  for (size_t i = 0; i < files.size(); i++) {
-    const auto [low, high] = std::minmax(files[i].smallest, files[i].largest);
-    ends.push_back({scale_.PositionOf(low), low, i, false});
-    ends.push_back({scale_.PositionOf(high), high, i, true});
-  }
-  // Positions keep the order of keys, and are quicker to compare.
-  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
-    return a.position != b.position ? a.position < b.position : a.key < b.key;
-  });
-  for (const End& end : ends) {
-    if (keys_.empty() || end.key != keys_.back()) {
-      positions_.push_back(end.position);
-      keys_.push_back(end.key);
+    : ends_(EndsOf(files)), scale_(ends_), ranges_(files.size()) {
+  std::vector<double> positions;
+  positions.reserve(ends_.size());
+  for (const std::string_view key : ends_) positions.push_back(scale_.PositionOf(key));
+  positions_.reserve(ends_.size());
+  keys_.reserve(ends_.size());
+  for (const uint32_t i : OrderOf(ends_, positions)) {
+    if (keys_.empty() || positions[i] != positions_.back() || ends_[i] != ends_[keys_.back()]) {
+      positions_.push_back(positions[i]);
+      keys_.push_back(i);
     }
     const size_t cell = 2 * (keys_.size() - 1);
-    CellRange& range = ranges_[end.file];
-    (end.is_largest ? range.last : range.first) = end.is_largest ? cell + 1 : cell;
+    CellRange& range = ranges_[i / 2];
+    (i % 2 == 0 ? range.first : range.last) = cell + i % 2;
   }
 }
 
