@@ -195,6 +195,28 @@ TEST(Allocation, MeetsTheBudget) {
   }
 }
 
+// Where files at nearly the same price are taken together. Of the hull's bits, which no choice has
+// rounded.
+TEST(Allocation, MeetsTheBudgetInLargeTrees) {
+  std::mt19937_64 random(1);
+  Tree tree;
+  for (const int files : {8, 60, 400}) {
+    for (int i = 0; i < files; i++) {
+      tree.Add((i + 0.05 * static_cast<double>(random() % 10)) / files, (i + 0.9) / files,
+               5000 + random() % 90000);
+    }
+  }
+  const std::vector<BudgetedFile> files = tree.Files();
+  for (const double budget : {6.0, 10.0, 16.0}) {
+    const Allocator allocator = AllocatorFor(budget);
+    double bits = 0;
+    for (size_t i = 0; i < files.size(); i++) {
+      bits += static_cast<double>(files[i].filter_keys) * allocator.DecideBits(files, i);
+    }
+    EXPECT_NEAR(bits / Entries(files), budget, 1e-3 * budget);
+  }
+}
+
 // A file that overlaps nothing is the last run, whatever its level says.
 TEST(Allocation, GivesSequentialFilesTheBudget) {
   Tree tree;
