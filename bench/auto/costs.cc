@@ -131,6 +131,7 @@ class ModelTree {
       }
       level /= kRatio;
     }
+    std::shuffle(ends_.begin(), ends_.end(), random);  // the live files are in no order
     for (const auto& [smallest, largest] : ends_) {
       BudgetedFile file;
       file.smallest = smallest;
