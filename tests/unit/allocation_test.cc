@@ -213,7 +213,7 @@ TEST(Allocation, MeetsTheBudgetInLargeTrees) {
     for (size_t i = 0; i < files.size(); i++) {
       bits += static_cast<double>(files[i].filter_keys) * allocator.DecideBits(files, i);
     }
-    EXPECT_NEAR(bits / Entries(files), budget, 1e-3 * budget);
+    EXPECT_NEAR(bits / Entries(files), budget, 1e-3);
   }
 }
 
