@@ -3,8 +3,8 @@
 //
 // Usage: bloom_fill_table [LINES] > lib/bloom/fill_table.inc
 // For every number m of throws: LINES lines of seven independent lanes, m random (group, position)
-// pairs in each, seeds chosen by the builder's own kernel, the mean share of set bits: with the
-// usual choice, and with the thorough one.
+// pairs in each, seeds chosen by the builder's own kernel, the mean share of set bits, for each
+// effort.
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
 
   std::printf("// Made by: build/bin/bloom_fill_table %d > lib/bloom/fill_table.inc\n", lines);
   for (int throws = 0; throws <= kLargestThrows; throws++) {
-    uint64_t usual = 0, thorough = 0;
+    uint64_t set[kEfforts] = {};
     for (int i = 0; i < lines; i++) {
       LineMasks masks;
       std::memset(masks, 0, sizeof(masks));
@@ -44,15 +44,17 @@ int main(int argc, char** argv) {
           masks[r >> 61][lane] |= uint64_t{1} << (r & 63);
         }
       }
-      uint8_t line[kLineBytes];
-      ActiveKernel().choose_seeds(masks, line);
-      usual += SetBits(line);
-      ActiveKernel().choose_seeds_thoroughly(masks, line);
-      thorough += SetBits(line);
+      for (int effort = 0; effort < kEfforts; effort++) {
+        uint8_t line[kLineBytes];
+        ActiveKernel().seed_choice_for(static_cast<Effort>(effort))(masks, line);
+        set[effort] += SetBits(line);
+      }
     }
-    const double bits = 64.0 * kLanes * lines;
-    std::printf("{%.5f, %.5f},%s", static_cast<double>(usual) / bits,
-                static_cast<double>(thorough) / bits,
-                throws % 4 == 3 || throws == kLargestThrows ? "\n" : " ");
+    auto share = [&](Effort effort) {
+      return static_cast<double>(set[static_cast<int>(effort)]) / (64.0 * kLanes * lines);
+    };
+    std::printf("{%.5f, %.5f, %.5f},%s", share(Effort::kUsual), share(Effort::kFast),
+                share(Effort::kThorough),
+                throws % 3 == 2 || throws == kLargestThrows ? "\n" : " ");
   }
 }

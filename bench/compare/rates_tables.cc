@@ -165,8 +165,8 @@ Table MeasureRates(Run* run) {
   std::vector<std::string> amounts;
   for (const double bits : run->settings.rate_bits) amounts.push_back(Shortest(bits));
   for (const uint64_t keys : run->settings.rate_keys) {
-    AddRows({"bloomfilter:*", "rocksieve.bloom:*", "rocksieve.bloom:*:thorough",
-             "rocksieve.cuckoo:*", "rocksieve.ribbon:*"},
+    AddRows({"bloomfilter:*", "rocksieve.bloom:*", "rocksieve.bloom:*:fast",
+             "rocksieve.bloom:*:thorough", "rocksieve.cuckoo:*", "rocksieve.ribbon:*"},
             amounts, keys, run->settings.probes, run, &table);
   }
   return table;

@@ -67,7 +67,8 @@ class Filter {
 // What a block says of itself. The views point into the block.
 struct FilterBlockInfo {
   Family family = Family::kBloom;
-  // Bloom: probes per key, plus 128 if the build was thorough. Cuckoo: bits of narrow fingerprints.
+  // Bloom: probes per key, plus 128 if the build was thorough, 64 if it was fast.
+  // Cuckoo: bits of narrow fingerprints.
   // Ribbon: columns of narrow groups, plus 32 if its head is compact, plus 64 times the reseed; 0
   // for "may contain every key".
   // Range: the number of its parts.

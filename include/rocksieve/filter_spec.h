@@ -11,6 +11,7 @@
 //   salted     a fresh random salt per filter, against attackers who choose keys; equal keys no
 //              longer give equal bytes then, so files differ between replicas; 8 bytes per filter
 //   thorough   a slower build for a lower false-positive rate at the same size
+//   fast       of rocksieve.bloom, the reverse: a faster build for a higher rate; not both
 //   verified   every filter is asked for all of its keys after the build; a filter that misses
 //              one is an error of the job that writes the file
 //   own-name   RocksDB: a compatibility name of the policy's own. Filters that the database already
@@ -53,6 +54,7 @@ struct FilterSpec {
   bool salted = false;
   bool thorough = false;
   bool verified = false;
+  bool fast = false;
   // Of rocksieve.range: the lengths in bytes of prefixes that are asked for, ascending, with zeros
   // behind; none: chosen from the keys.
   std::array<uint8_t, 4> prefix_lengths{};

@@ -45,7 +45,7 @@ inline void FindFourLeast(Vector* ranks) {
 
 template <int kBeam>
 void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
-  static_assert(kSeeds == 16 && (kBeam == 4 || kBeam == kSeeds));
+  static_assert(kSeeds == 16 && (kBeam == 1 || kBeam == 4 || kBeam == kSeeds));
   using V = Vector;
   uint64_t low_groups[kSeeds][8], high_groups[kSeeds][8], choice[8];
   for (int lane = 0; lane < kLanes; lane += V::kLanes) {
@@ -66,7 +66,10 @@ void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
         for (int g = 1; g < kGroups; g++) turned[g] = V::RotateLeft(turned[g], 8 * g);
       }
     }
-    if constexpr (kBeam == 4) FindFourLeast(ranks);  // else all are tried
+    if constexpr (kBeam == 4) FindFourLeast(ranks);
+    if constexpr (kBeam == 1) {
+      for (const V& rank : ranks) ranks[0] = V::Min(ranks[0], rank);
+    }
     // Of both seeds together: the second one times 16, and the first one.
     V best = V::Worst();
     for (int i = 0; i < kBeam; i++) {
@@ -99,4 +102,10 @@ void ChooseSeeds(const LineMasks& masks, uint8_t* line) {
     special |= seeds << (8 * lane);
   }
   StoreLittleEndian64(line + 56, special);
+}
+
+inline SeedChoice SeedChoiceFor(Effort effort) {
+  constexpr SeedChoice kChoices[kEfforts] = {ChooseSeeds<kBeams[0]>, ChooseSeeds<kBeams[1]>,
+                                             ChooseSeeds<kBeams[2]>};
+  return kChoices[static_cast<int>(effort)];
 }

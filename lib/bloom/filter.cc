@@ -17,14 +17,9 @@ constexpr double kBitsPerLine = 8 * kLineBytes;
 // The expected rate of large filters at 1, 1.125, 1.25 .. 64 bits per key, computed on first use.
 class RateCurve {
  public:
-  static const RateCurve& Get(bool thorough) {
-    // Never destroyed: RocksDB's background threads may build filters while the process exits.
-    if (thorough) {
-      static const RateCurve& of_thorough_builds = *new RateCurve(true);
-      return of_thorough_builds;
-    }
-    static const RateCurve& of_usual_builds = *new RateCurve(false);
-    return of_usual_builds;
+  static const RateCurve& Get(Effort effort) {
+    if (effort == Effort::kUsual) return Of<Effort::kUsual>();
+    return effort == Effort::kFast ? Of<Effort::kFast>() : Of<Effort::kThorough>();
   }
 
   // Bits per key at which the rate has come down to `rate`; rates are nearly exponential in the
@@ -41,11 +36,18 @@ class RateCurve {
   static constexpr double kStep = 0.125;
   static double BitsAt(size_t i) { return kMinBitsPerKey + kStep * static_cast<double>(i); }
 
-  explicit RateCurve(bool thorough) {
+  template <Effort kEffort>
+  static const RateCurve& Of() {
+    // Never destroyed: RocksDB's background threads may build filters while the process exits.
+    static const RateCurve& curve = *new RateCurve(kEffort);
+    return curve;
+  }
+
+  explicit RateCurve(Effort effort) {
     for (size_t i = 0; BitsAt(i) <= kMaxBitsPerKey; i++) {
       const double bits = BitsAt(i);
       log_rates_.push_back(
-          std::log(FalsePositiveRateOfManyLines(ProbesFor(bits), thorough, kBitsPerLine / bits)));
+          std::log(FalsePositiveRateOfManyLines(ProbesFor(bits), effort, kBitsPerLine / bits)));
     }
   }
 
@@ -58,25 +60,26 @@ constexpr uint64_t kMaxLines = (kMaxPayloadBytes / kLineBytes);
 // Below this many lines the last one is worth so much that the budget is rounded up.
 constexpr double kFewLines = 8;
 
+Effort EffortOf(const Budget& budget) {
+  return budget.thorough ? Effort::kThorough : budget.fast ? Effort::kFast : Effort::kUsual;
+}
+
 double WantedLines(uint64_t keys, const Budget& budget) {
   if (!budget.is_rate) {
     const double lines = budget.PayloadBits(keys) / kBitsPerLine;
     return lines < kFewLines ? std::ceil(lines) : std::round(lines);
   }
-  const double bits_per_key = RateCurve::Get(budget.thorough).BitsPerKey(budget.amount);
+  const double bits_per_key = RateCurve::Get(EffortOf(budget)).BitsPerKey(budget.amount);
   return std::ceil(budget.factor * bits_per_key * static_cast<double>(keys) / kBitsPerLine);
 }
 
-struct FillEntry {
-  double usual, thorough;
-};
-constexpr FillEntry kLaneFill[] = {
+constexpr double kLaneFill[][kEfforts] = {
 #include "lib/bloom/fill_table.inc"
 };
 constexpr int kLargestThrows = std::size(kLaneFill) - 1;
 
-double TableEntry(int bits, bool thorough) {
-  return thorough ? kLaneFill[bits].thorough : kLaneFill[bits].usual;
+double TableEntry(int bits, Effort effort) {
+  return kLaneFill[bits][static_cast<int>(effort)];
 }
 
 // The special word's top byte: a probe lands in it with probability 1/8, and else counts as a hit.
@@ -102,23 +105,23 @@ double BinomialProbability(int n, int k, double p) {
 }
 
 // The probes of a key that has fewer than 8 spread over the seven lanes alike.
-double PassRateOfRing(int probes, bool thorough, int keys) {
+double PassRateOfRing(int probes, Effort effort, int keys) {
   double fill = 0;
   for (int bits = 0; bits <= keys; bits++) {
     fill += BinomialProbability(keys, bits, static_cast<double>(probes) / kLanes) *
-            LaneFill(bits, thorough);
+            LaneFill(bits, effort);
   }
   return std::pow(fill, probes);
 }
 
 // Of 12 probes, the last four go to the one half of the lanes or the other.
-double PassRateOf12(bool thorough, int keys) {
+double PassRateOf12(Effort effort, int keys) {
   double rate = 0;
   for (int low = 0; low <= keys; low++) {
     const int high = keys - low;
-    const double low_lanes = std::pow(LaneFill(keys + low, thorough), 4);
+    const double low_lanes = std::pow(LaneFill(keys + low, effort), 4);
     const double high_lanes =
-        std::pow(LaneFill(keys + high, thorough), 3) * SpecialFill(keys + high);
+        std::pow(LaneFill(keys + high, effort), 3) * SpecialFill(keys + high);
     const double passes = low_lanes * high_lanes * (low_lanes + high_lanes) / 2;
     rate += BinomialProbability(keys, low, 0.5) * passes;
   }
@@ -126,7 +129,7 @@ double PassRateOf12(bool thorough, int keys) {
 }
 
 template <typename KeysInLineProbability>
-double MeanOverLines(int probes, bool thorough, double keys_per_line,
+double MeanOverLines(int probes, Effort effort, double keys_per_line,
                      KeysInLineProbability probability) {
   // Ten standard deviations hold all that matters, even where the rate itself is tiny.
   const double spread = 10 * std::sqrt(keys_per_line) + 10;
@@ -134,7 +137,7 @@ double MeanOverLines(int probes, bool thorough, double keys_per_line,
   const int to = static_cast<int>(keys_per_line + spread);
   double rate = 0;
   for (int keys = from; keys <= to; keys++) {
-    rate += probability(keys) * LinePassRate(probes, thorough, keys);
+    rate += probability(keys) * LinePassRate(probes, effort, keys);
   }
   return std::min(rate, 1.0);
 }
@@ -143,7 +146,7 @@ double MeanOverLines(int probes, bool thorough, double keys_per_line,
 
 Plan PlanFor(uint64_t keys, const Budget& budget) {
   Plan plan;
-  plan.thorough = budget.thorough;
+  plan.effort = EffortOf(budget);
   if (keys == 0) return plan;
   const double lines = std::clamp(WantedLines(keys, budget), 1.0, double{kMaxLines});
   plan.lines = static_cast<uint64_t>(lines);
@@ -164,21 +167,21 @@ int ProbesFor(double bits_per_key) {
   return 16;
 }
 
-double LaneFill(int bits, bool thorough) {
-  if (bits <= kLargestThrows) return TableEntry(bits, thorough);
+double LaneFill(int bits, Effort effort) {
+  if (bits <= kLargestThrows) return TableEntry(bits, effort);
   // Beyond the table nearly all bits are set and seeds no longer matter.
   return 1 -
-         (1 - TableEntry(kLargestThrows, thorough)) * std::pow(63.0 / 64, bits - kLargestThrows);
+         (1 - TableEntry(kLargestThrows, effort)) * std::pow(63.0 / 64, bits - kLargestThrows);
 }
 
-double LinePassRate(int probes, bool thorough, int keys) {
+double LinePassRate(int probes, Effort effort, int keys) {
   if (keys == 0) return 0;
   // Sums of many rounded terms can exceed 1 by a hair.
-  if (probes < 8) return std::min(PassRateOfRing(probes, thorough, keys), 1.0);
-  if (probes == 12) return std::min(PassRateOf12(thorough, keys), 1.0);
+  if (probes < 8) return std::min(PassRateOfRing(probes, effort, keys), 1.0);
+  if (probes == 12) return std::min(PassRateOf12(effort, keys), 1.0);
   const int per_lane = probes / 8;
   const double lane =
-      std::pow(LaneFill(per_lane * keys, thorough), kLanes) * SpecialFill(per_lane * keys);
+      std::pow(LaneFill(per_lane * keys, effort), kLanes) * SpecialFill(per_lane * keys);
   return std::pow(lane, per_lane);
 }
 
@@ -187,16 +190,16 @@ double FalsePositiveRate(const Plan& plan, uint64_t keys) {
   const double mean = static_cast<double>(keys) / static_cast<double>(plan.lines);
   // All bits are set. No builder makes such a filter, but a block may claim any number of keys.
   if (mean > 5000) return 1;
-  if (plan.lines > 1000) return FalsePositiveRateOfManyLines(plan.probes, plan.thorough, mean);
+  if (plan.lines > 1000) return FalsePositiveRateOfManyLines(plan.probes, plan.effort, mean);
   const int n = static_cast<int>(std::min<uint64_t>(keys, 1 << 30));
   const double p = 1.0 / static_cast<double>(plan.lines);
-  return MeanOverLines(plan.probes, plan.thorough, mean, [=](int keys_in_line) {
+  return MeanOverLines(plan.probes, plan.effort, mean, [=](int keys_in_line) {
     return keys_in_line > n ? 0 : BinomialProbability(n, keys_in_line, p);
   });
 }
 
-double FalsePositiveRateOfManyLines(int probes, bool thorough, double keys_per_line) {
-  return MeanOverLines(probes, thorough, keys_per_line, [=](int keys_in_line) {
+double FalsePositiveRateOfManyLines(int probes, Effort effort, double keys_per_line) {
+  return MeanOverLines(probes, effort, keys_per_line, [=](int keys_in_line) {
     return std::exp(keys_in_line * std::log(keys_per_line) - keys_per_line -
                     LogFactorial(keys_in_line));  // Poisson
   });
@@ -221,7 +224,7 @@ Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_r
               const Kernel& kernel) {
   Payload built;
   built.size = PayloadBytes(plan);
-  built.parameter = static_cast<uint8_t>(plan.probes | (plan.thorough ? kThoroughFlag : 0));
+  built.parameter = ParameterOf(plan.probes, plan.effort);
   built.data.reset(new char[head_room + built.size + tail_room]);
   if (plan.lines == 0) return built;
   auto* const payload = reinterpret_cast<uint8_t*>(built.data.get() + head_room);
@@ -232,7 +235,7 @@ Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_r
     return static_cast<size_t>(LineIndex(hash, plan.lines) >> log2);
   });
 
-  const auto choose_seeds = plan.thorough ? kernel.choose_seeds_thoroughly : kernel.choose_seeds;
+  const SeedChoice choose_seeds = kernel.seed_choice_for(plan.effort);
   const auto masks = std::make_unique<LineMasks[]>(std::min(lines_per_run, plan.lines));
   for (size_t run = 0; run < runs; run++) {
     const uint64_t first_line = run << log2;
@@ -270,7 +273,7 @@ class BloomFilter final : public LineArray {
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) {
   const uint64_t lines = info.payload.size() / kLineBytes;
   if (info.payload.size() % kLineBytes != 0 || lines == 0 || lines > UINT32_MAX) return nullptr;
-  if (!IsProbeCount(ProbesOf(info.parameter))) return nullptr;
+  if (!IsParameter(info.parameter)) return nullptr;
   return std::make_unique<BloomFilter>(info, kernel.queries_for(ProbesOf(info.parameter)));
 }
 

@@ -31,7 +31,7 @@ inline constexpr double kMaxBitsPerKey = 64;
 struct Plan {
   uint64_t lines = 0;
   int probes = 8;
-  bool thorough = false;  // all pairs of seeds are tried
+  Effort effort = Effort::kUsual;
 };
 
 // For bits per key: the size nearest to the budget, rounded up if it is only a few lines.
@@ -45,19 +45,18 @@ inline uint64_t PayloadBytes(const Plan& plan) { return plan.lines * kLineBytes;
 // percent, the fewer.
 int ProbesFor(double bits_per_key);
 
-// Expected share of a seeded lane's 64 bits that are set after `bits` throws, if the builder tries
-// its usual few pairs of seeds, or thoroughly all of them.
-double LaneFill(int bits, bool thorough);
+// Expected share of a seeded lane's 64 bits that are set after `bits` throws.
+double LaneFill(int bits, Effort effort);
 
 // Probability that a missing key passes a line that holds `keys_in_line` keys.
-double LinePassRate(int probes, bool thorough, int keys_in_line);
+double LinePassRate(int probes, Effort effort, int keys_in_line);
 
 // Expected rate of a filter of plan.lines lines that holds `keys` keys; 0 for no keys.
 // Cost: about a millisecond.
 double FalsePositiveRate(const Plan& plan, uint64_t keys);
 
 // The limit of the above for ever more lines, at `keys_per_line` keys per line on average.
-double FalsePositiveRateOfManyLines(int probes, bool thorough, double keys_per_line);
+double FalsePositiveRateOfManyLines(int probes, Effort effort, double keys_per_line);
 
 // Depends on the set of hashes and the plan only. Memory: 8 bytes per key, and up to 256 KiB.
 Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room,

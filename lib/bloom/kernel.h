@@ -50,22 +50,22 @@ Queries PortableQueriesFor(int probes);
 void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                      uint64_t first_line, LineMasks* masks);
 
+// How many first seeds are tried with all second ones, by the effort. The builder's affair, not
+// the format's.
+inline constexpr int kBeams[kEfforts] = {4, 1, kSeeds};
+
+// Picks the seeds of a line's lanes and writes its 64 bytes. Per lane: the kBeams[effort] first
+// seeds with the fewest bits set by the groups 0..3 are tried with all second seeds; the fewest
+// bits win, ties by the smaller second seed, then the smaller first seed.
+using SeedChoice = void (*)(const LineMasks& masks, uint8_t* line);
+
 struct Kernel {
   const char* name;
   Queries (*queries_for)(int probes);
   void (*add_keys)(const uint64_t* hashes, size_t count, int probes, uint64_t line_count,
                    uint64_t first_line, LineMasks* masks);
-  // Picks the seeds of a line's lanes and writes its 64 bytes. Per lane: the kUsualBeam first seeds
-  // with the fewest bits set by the groups 0..3 are tried with all second seeds; the fewest bits
-  // win, ties by the smaller second seed, then the smaller first seed.
-  void (*choose_seeds)(const LineMasks& masks, uint8_t* line);
-  // The same with kThoroughBeam first seeds, which are all.
-  void (*choose_seeds_thoroughly)(const LineMasks& masks, uint8_t* line);
+  SeedChoice (*seed_choice_for)(Effort effort);
 };
-
-// How many first seeds are tried with all second seeds. The builder's affair, not the format's.
-inline constexpr int kUsualBeam = 4;
-inline constexpr int kThoroughBeam = kSeeds;
 
 extern const Kernel kPortableKernel;
 #if defined(__x86_64__)

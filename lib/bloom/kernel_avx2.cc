@@ -208,8 +208,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kAvx2Kernel = {"avx2", QueriesFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                            ChooseSeeds<kThoroughBeam>};
+const Kernel kAvx2Kernel = {"avx2", QueriesFor, AddKeys, SeedChoiceFor};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

@@ -178,8 +178,7 @@ Queries BestQueriesFor(int probes) {
 
 }  // namespace
 
-const Kernel kAvx512Kernel = {"avx512", BestQueriesFor, AddKeys, ChooseSeeds<kUsualBeam>,
-                              ChooseSeeds<kThoroughBeam>};
+const Kernel kAvx512Kernel = {"avx512", BestQueriesFor, AddKeys, SeedChoiceFor};
 
 }  // namespace rocksieve::bloom
 ROCKSIEVE_TARGET_END

@@ -43,8 +43,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kNeonKernel = {"neon", PortableQueriesFor, PortableAddKeys, ChooseSeeds<kUsualBeam>,
-                            ChooseSeeds<kThoroughBeam>};
+const Kernel kNeonKernel = {"neon", PortableQueriesFor, PortableAddKeys, SeedChoiceFor};
 
 }  // namespace rocksieve::bloom
 

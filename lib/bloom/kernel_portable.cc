@@ -99,8 +99,7 @@ void PortableAddKeys(const uint64_t* hashes, size_t count, int probes, uint64_t 
   AddKeys(hashes, count, probes, line_count, first_line, masks);
 }
 
-const Kernel kPortableKernel = {"portable", PortableQueriesFor, PortableAddKeys,
-                                ChooseSeeds<kUsualBeam>, ChooseSeeds<kThoroughBeam>};
+const Kernel kPortableKernel = {"portable", PortableQueriesFor, PortableAddKeys, SeedChoiceFor};
 
 const Kernel& KernelFor(Isa isa) {
   switch (isa) {

@@ -45,8 +45,7 @@ struct Vector {
 
 }  // namespace
 
-const Kernel kSse2Kernel = {"sse2", PortableQueriesFor, PortableAddKeys, ChooseSeeds<kUsualBeam>,
-                            ChooseSeeds<kThoroughBeam>};
+const Kernel kSse2Kernel = {"sse2", PortableQueriesFor, PortableAddKeys, SeedChoiceFor};
 
 }  // namespace rocksieve::bloom
 

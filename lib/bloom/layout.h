@@ -114,14 +114,24 @@ inline uint64_t TurnedExtra16(uint64_t hash, uint64_t turns) {
   return (ExtraPositions16(hash) & kLowSixOfEachByte) + turns;
 }
 
-// The block's parameter byte: the number of probes, and whether the build was thorough, which
-// queries need not know, but the expected rate does.
-inline constexpr uint8_t kThoroughFlag = 0x80;
-inline int ProbesOf(uint8_t parameter) { return parameter & ~kThoroughFlag; }
-inline bool IsThorough(uint8_t parameter) { return (parameter & kThoroughFlag) != 0; }
-
 inline bool IsProbeCount(int probes) {
   return (probes >= 1 && probes <= 6) || probes == 8 || probes == 12 || probes == 16;
+}
+
+// How many choices a build tries. Readers take any; the expected rate depends on it.
+enum class Effort : uint8_t { kUsual = 0, kFast = 1, kThorough = 2 };
+inline constexpr int kEfforts = 3;
+
+// The block's parameter byte: the number of probes, below the effort.
+inline int ProbesOf(uint8_t parameter) { return parameter & 63; }
+inline Effort EffortOf(uint8_t parameter) {
+  return parameter >> 6 < kEfforts ? static_cast<Effort>(parameter >> 6) : Effort::kUsual;
+}
+inline uint8_t ParameterOf(int probes, Effort effort) {
+  return static_cast<uint8_t>(static_cast<int>(effort) << 6 | probes);
+}
+inline bool IsParameter(uint8_t parameter) {
+  return IsProbeCount(ProbesOf(parameter)) && parameter >> 6 < kEfforts;
 }
 
 }  // namespace rocksieve::bloom

@@ -46,6 +46,7 @@ Budget BudgetOf(const FilterSpec& spec, FrameVersion version, double factor = 1)
   budget.factor = factor;
   budget.frame_bits = 8.0 * static_cast<double>(FrameBytesWithoutRange(version, spec.salted));
   budget.thorough = spec.thorough;
+  budget.fast = spec.fast;
   budget.compact = version == FrameVersion::kCompact;
   return budget;
 }

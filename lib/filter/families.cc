@@ -17,11 +17,12 @@ namespace rocksieve {
 namespace {
 
 FilterDescription DescribeBloom(const FilterBlockInfo& info) {
+  constexpr const char* kEffortText[bloom::kEfforts] = {"", " (fast)", " (thorough)"};
   const size_t lines = info.payload.size() / bloom::kLineBytes;
   FilterDescription description;
   description.parameters = std::to_string(bloom::ProbesOf(info.parameter)) + " probes" +
-                           (bloom::IsThorough(info.parameter) ? " (thorough)" : "") + ", " +
-                           std::to_string(lines) + (lines == 1 ? " line" : " lines") +
+                           kEffortText[static_cast<int>(bloom::EffortOf(info.parameter))] +
+                           ", " + std::to_string(lines) + (lines == 1 ? " line" : " lines") +
                            " of 64 bytes";
   description.setting = {"probes", static_cast<double>(bloom::ProbesOf(info.parameter))};
   description.place = "line";
@@ -56,6 +57,7 @@ const FamilyEntry kBloomFamily = {
     .probe_ns = 6,
     .bits_per_halving = 1.5,
     .extra_bits = 0.035,
+    .has_fast_build = true,
     .line_bytes = bloom::kLineBytes,
     .expected_payload_bits =
         [](uint64_t keys, const Budget& budget) {
@@ -67,8 +69,10 @@ const FamilyEntry kBloomFamily = {
         },
     .rate_of_large =
         [](double bits_per_key, bool thorough) {
-          return bloom::FalsePositiveRateOfManyLines(bloom::ProbesFor(bits_per_key), thorough,
-                                                     8.0 * bloom::kLineBytes / bits_per_key);
+          return bloom::FalsePositiveRateOfManyLines(
+              bloom::ProbesFor(bits_per_key),
+              thorough ? bloom::Effort::kThorough : bloom::Effort::kUsual,
+              8.0 * bloom::kLineBytes / bits_per_key);
         },
     .build =
         [](HashList hashes, const Budget& budget, size_t head_room, size_t tail_room) {
@@ -80,7 +84,7 @@ const FamilyEntry kBloomFamily = {
         [](const FilterBlockInfo& info) {
           const bloom::Plan plan = {info.payload.size() / bloom::kLineBytes,
                                     bloom::ProbesOf(info.parameter),
-                                    bloom::IsThorough(info.parameter)};
+                                    bloom::EffortOf(info.parameter)};
           return bloom::FalsePositiveRate(plan, info.key_count);
         },
     .saturated_fraction = [](const FilterBlockInfo&) { return 0.0; },

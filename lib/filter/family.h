@@ -71,6 +71,8 @@ struct FamilyEntry {
   // The rate is 2^-n with n whole columns, a straight line between two such rates at sizes between,
   // and queries are quickest at whole columns.
   bool has_columns = false;
+  // Specs may have the option `fast`.
+  bool has_fast_build = false;
 
   // Not 0: filters consist of lines of so many bytes, each with a rate of its own, since keys come
   // to lie at random. 0: all of a filter has the same rate.

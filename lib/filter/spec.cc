@@ -97,6 +97,8 @@ bool ParseLengths(std::string_view text, size_t least, std::vector<uint8_t>* len
   return true;
 }
 
+constexpr const char* kFastAndThorough = "a build is fast or thorough, not both";
+
 // `text` is what follows the amount, without its colon.
 std::string ParseOptions(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
   const bool is_keyed = family.build_of_keys != nullptr;
@@ -108,24 +110,26 @@ std::string ParseOptions(std::string_view text, const FamilyEntry& family, Filte
       if (!error.empty()) return error;
       continue;
     }
-    switch (SetSpecOption(name, spec)) {
+    switch (SetSpecOption(name, spec, family.has_fast_build)) {
       case OptionState::kSet:
         break;
       case OptionState::kUnknown:
         return QuotedSpec(name) + " is not one of the options " + std::string(SpecOptionNames()) +
+               (family.has_fast_build ? ", fast" : "") +
                (is_keyed ? std::string(", ") + kDepthOptionNames : "");
       case OptionState::kTwice:
         return QuotedSpec(name) + " is there twice";
     }
   }
-  return "";
+  return spec->fast && spec->thorough ? kFastAndThorough : "";
 }
 
 struct Option {
   std::string_view name;
   bool FilterSpec::*member;
 };
-constexpr Option kOptions[] = {{"own-name", &FilterSpec::own_name},
+constexpr Option kOptions[] = {{"fast", &FilterSpec::fast},
+                               {"own-name", &FilterSpec::own_name},
                                {"salted", &FilterSpec::salted},
                                {"thorough", &FilterSpec::thorough},
                                {"verified", &FilterSpec::verified}};
@@ -206,6 +210,10 @@ std::string FilterSpec::Parse(std::string_view text, FilterSpec* spec) {
 std::string SpecError(const FilterSpec& spec) {
   const FamilyEntry* const family = FindFamily(spec.family);
   if (family == nullptr) return ErrorPrefix(spec.ToString()) + FamilyError("?");
+  if (spec.fast && spec.thorough) return ErrorPrefix(spec.ToString()) + kFastAndThorough;
+  if (spec.fast && !family->has_fast_build) {
+    return ErrorPrefix(spec.ToString()) + "fast is no option of " + std::string(family->name);
+  }
   if (IsAllowed(spec, *family) && spec.order_bytes <= static_cast<int>(kMostDepth)) return "";
   return ErrorPrefix(spec.ToString()) + AmountError(AmountText(spec), *family);
 }
@@ -257,10 +265,12 @@ std::string_view NextSpecPart(std::string_view* text) {
 
 std::string_view SpecOptionNames() { return kOptionNames; }
 
-OptionState SetSpecOption(std::string_view name, FilterSpec* spec) {
+OptionState SetSpecOption(std::string_view name, FilterSpec* spec, bool has_fast) {
   const auto* option = std::find_if(std::begin(kOptions), std::end(kOptions),
                                     [name](const Option& o) { return o.name == name; });
-  if (option == std::end(kOptions)) return OptionState::kUnknown;
+  if (option == std::end(kOptions) || (option->member == &FilterSpec::fast && !has_fast)) {
+    return OptionState::kUnknown;
+  }
   if (spec->*option->member) return OptionState::kTwice;
   spec->*option->member = true;
   return OptionState::kSet;

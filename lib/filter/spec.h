@@ -27,8 +27,8 @@ std::string_view NextSpecPart(std::string_view* text);
 std::string_view SpecOptionNames();
 
 enum class OptionState { kSet, kUnknown, kTwice };
-// One of SpecOptionNames().
-OptionState SetSpecOption(std::string_view name, FilterSpec* spec);
+// One of SpecOptionNames(), or "fast" where families have it.
+OptionState SetSpecOption(std::string_view name, FilterSpec* spec, bool has_fast = false);
 
 // "prefixes-8-24" or "order-16": options of families whose filters are built of keys. False if the
 // text is meant as neither; else *error says what is wrong with it, or is empty.

@@ -59,6 +59,7 @@ struct Budget {
   double factor = 1;      // times the memory that `amount` would take
   double frame_bits = 0;  // of the block, around the payload
   bool thorough = false;  // a slower build for a lower rate
+  bool fast = false;      // the reverse, of families that have it
   bool compact = false;   // the block gets the compact frame, its payload a compact head
 
   // REQUIRES: !is_rate.

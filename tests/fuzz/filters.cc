@@ -99,6 +99,7 @@ FUZZ_TARGET(filter_build) {
   const uint8_t options = choices.Byte();
   spec.thorough = (options & 1) != 0;
   spec.verified = (options & 2) != 0;
+  spec.fast = (options & 4) != 0;
   // Amounts in quarters of a bit: what Parse() allows of them.
   spec.amount = 1 + static_cast<double>(choices.UpTo(124)) / 4;
   FilterSpec allowed;

@@ -15,12 +15,13 @@ PROBES_BELOW = ((1.7, 1), (2.95, 2), (4.2, 3), (5.5, 4), (7, 5), (7.4, 6), (13, 
 
 
 def probe_count_of(block):
-    return block.parameter & 127  # the top bit says how the seeds were chosen
+    return block.parameter & 63  # the two top bits say how the seeds were chosen
 
 
 def bloom_payload_ok(block):
     lines, rest = divmod(len(block.payload), LINE_SIZE)
-    return probe_count_of(block) in PROBE_COUNTS and rest == 0 and 1 <= lines < 1 << 32
+    return (probe_count_of(block) in PROBE_COUNTS and block.parameter < 192 and rest == 0
+            and 1 <= lines < 1 << 32)
 
 
 def bloom_line(h, lines):
@@ -79,8 +80,9 @@ def bloom_plan(key_count, bits_per_key, salt):
     return lines, next((probes for below, probes in PROBES_BELOW if got < below), 16)
 
 
-def best_seeds(lane_groups, thorough):
-    """The two seeds of a lane, and its word. lane_groups[g]: the bits that group g wants set."""
+def best_seeds(lane_groups, tried):
+    """The two seeds of a lane, and its word. lane_groups[g]: the bits that group g wants set;
+    `tried`: how many first seeds."""
 
     def seeded(groups, seed):
         word = 0
@@ -90,12 +92,13 @@ def best_seeds(lane_groups, thorough):
 
     a = [seeded(range(0, 4), seed) for seed in range(16)]
     c = [seeded(range(4, 8), seed) for seed in range(16)]
-    best_s0 = sorted(range(16), key=lambda s0: (a[s0].bit_count(), s0))[:16 if thorough else 4]
+    best_s0 = sorted(range(16), key=lambda s0: (a[s0].bit_count(), s0))[:tried]
     _, s1, s0 = min(((a[s0] | c[s1]).bit_count(), s1, s0) for s0 in best_s0 for s1 in range(16))
     return s0, s1, a[s0] | c[s1]
 
 
-def bloom_payload(hashes, lines, probe_count, thorough):
+def bloom_payload(hashes, lines, probe_count, thorough, fast=False):
+    tried = 16 if thorough else 1 if fast else 4
     # wanted[line][lane][group]: the bits to be set there, before any seed.
     wanted = [[[0] * 8 for _ in range(7)] for _ in range(lines)]
     special = [0] * lines
@@ -109,15 +112,17 @@ def bloom_payload(hashes, lines, probe_count, thorough):
     words = []
     for line in range(lines):
         for lane in range(7):
-            s0, s1, word = best_seeds(wanted[line][lane], thorough)
+            s0, s1, word = best_seeds(wanted[line][lane], tried)
             words.append(word)
             special[line] |= (s0 | s1 << 4) << (8 * lane)
         words.append(special[line])
     return b"".join(word.to_bytes(8, "little") for word in words)
 
 
-def encode_bloom(keys, bits_per_key, salt=None, thorough=False):
+def encode_bloom(keys, bits_per_key, salt=None, thorough=False, fast=False):
     added = without_adjacent_duplicates(keys)
     lines, probe_count = bloom_plan(len(added), bits_per_key, salt)
-    payload = bloom_payload([key_hash(key, salt) for key in added], lines, probe_count, thorough)
-    return encode_block(BLOOM, probe_count | 128 * thorough, len(added), payload, salt, added)
+    payload = bloom_payload([key_hash(key, salt) for key in added], lines, probe_count, thorough,
+                            fast)
+    parameter = probe_count | 128 * thorough | 64 * fast
+    return encode_block(BLOOM, parameter, len(added), payload, salt, added)

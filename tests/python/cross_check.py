@@ -142,7 +142,7 @@ def check_reading(tool, what, data, keys, ranges):
     return block
 
 
-def encode_as_planned_by(block, keys, thorough):
+def encode_as_planned_by(block, keys, thorough, fast):
     """The bytes for a spec that gives a rate: what a model decided is taken from the block."""
     added = fmt.without_adjacent_duplicates(keys)
     hashes = [fmt.key_hash(key, block.salt) for key in added]
@@ -159,7 +159,7 @@ def encode_as_planned_by(block, keys, thorough):
             hashes, thorough, columns, lambda groups: (columns, first_wide), compact)
     elif block.family == fmt.BLOOM:
         lines = len(block.payload) // fmt.LINE_SIZE
-        payload = fmt.bloom_payload(hashes, lines, fmt.probe_count_of(block), thorough)
+        payload = fmt.bloom_payload(hashes, lines, fmt.probe_count_of(block), thorough, fast)
     else:
         load, keys_per_shard = fmt.THOROUGH if thorough else fmt.USUAL
         shards, _, _ = fmt.cuckoo_plan(len(added), MIN_BITS[fmt.CUCKOO], block.salt, load,
@@ -185,10 +185,12 @@ def check_ranges(what, block, keys, ranges):
 
 
 def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=False,
-                 options=fmt.RangeOptions()):
-    """The options are of filters of RANGE."""
+                 options=fmt.RangeOptions(), fast=False):
+    """The options are of filters of RANGE; `fast` is one of BLOOM."""
     spec = f"rocksieve.{FAMILY_NAMES[family]}:{amount}"
-    spec += (":salted" if salted else "") + (":thorough" if thorough else "") + options.spec_text()
+    for name, is_set in (("salted", salted), ("thorough", thorough), ("fast", fast)):
+        spec += f":{name}" if is_set else ""
+    spec += options.spec_text()
     what = f"{spec} of {len(keys)} keys" + (f", {options}" if family == fmt.RANGE else "")
 
     data = tool.build(spec, keys, options)
@@ -210,9 +212,10 @@ def check_filter(tool, rng, family, amount, salted, keys, damages, thorough=Fals
         bits_per_key = 0 if rate else float(amount)
         expected = fmt.encode_range(keys, bits_per_key, block.salt, thorough, options, rate)
     elif amount.endswith("%"):
-        expected = encode_as_planned_by(block, keys, thorough)
+        expected = encode_as_planned_by(block, keys, thorough, fast)
     else:
-        expected = fmt.encode(family, keys, float(amount), block.salt, thorough)
+        more = {"fast": True} if fast else {}
+        expected = fmt.encode(family, keys, float(amount), block.salt, thorough, **more)
     if data != expected:
         tool.request, tool.answer = build_request, build_answer
         first = next((i for i, (a, b) in enumerate(zip(data, expected)) if a != b), "the end")
@@ -230,13 +233,14 @@ def check_random_filter(tool, rng):
     amount = random_rate(rng) if rng.random() < 0.1 else random_bits(rng, family)
     salted = rng.random() < 0.2
     thorough = rng.random() < 0.2
+    fast = family == fmt.BLOOM and not thorough and rng.random() < 0.2
     count = random_key_count(rng)
     options = fmt.RangeOptions()
     if family == fmt.RANGE:
         options = random_range_options(rng)
     keys = (random_range_keys if family == fmt.RANGE else random_keys)(rng, count)
     check_filter(tool, rng, family, amount, salted, keys, DAMAGES_PER_RANDOM_FILTER, thorough,
-                 options)
+                 options, fast)
 
 
 def check_chosen_filters(tool, rng):
@@ -266,6 +270,8 @@ def check_chosen_filters(tool, rng):
             count = int(lines * 512 / limit)
             check_bloom_of(lines - 0.25, count)
             check_bloom_of(lines - 0.25, count + 1)
+    for keys in ([], [b""], numbered(range(700))):
+        check_filter(tool, rng, fmt.BLOOM, "10", False, keys, DAMAGES_PER_CHOSEN_FILTER, fast=True)
     # Where rounding up ends.
     for lines in (6.25, 7.25, 7.75, 8.25, 8.75):
         check_bloom_of(lines, 400)

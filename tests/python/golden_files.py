@@ -60,6 +60,7 @@ BLOOM_GOLDEN = [
     ("cut_largest", "12", listed(b"!", PREFIX + b"+", PREFIX), None),
     ("uncut_largest", "12", listed(PREFIX[:31] + b"+", PREFIX), None),
     ("thorough", "10:thorough", numbered(500), None),
+    ("fast", "10:fast", numbered(500), None),
     ("duplicates", "20", listed(b"a", b"a", b"b", b"a", b"b", b"b", b"c"), None),
 ]
 CUCKOO_GOLDEN = [
@@ -191,6 +192,8 @@ def made(entry):
         more["options"] = fmt.RangeOptions(numbers.get("prefixes", ()),
                                            *numbers.get("order", (None,)),
                                            is_partition="partition" in entry["name"])
+    if "fast" in options:
+        more["fast"] = True
     if "frame" in entry:
         more["may_be_compact"] = False
     return fmt.encode(FAMILIES[family], keys_of(entry), float(amount), salt, "thorough" in options,

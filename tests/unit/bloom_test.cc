@@ -127,11 +127,11 @@ TEST(BloomKernel, ChoosesTheSeedsThatTheFormatDefines) {
       for (uint64_t& hash : hashes) hash = random();
       const int probes = kProbeCounts[keys % 9];
       kernel->add_keys(hashes.data(), hashes.size(), probes, 1, 0, &masks);
-      for (int beam : {kUsualBeam, kThoroughBeam}) {
+      for (int effort = 0; effort < kEfforts; effort++) {
         uint64_t expected[8];
-        ObviousChooseSeeds(masks, beam, expected);
+        ObviousChooseSeeds(masks, kBeams[effort], expected);
         uint8_t line[kLineBytes];
-        (beam == kUsualBeam ? kernel->choose_seeds : kernel->choose_seeds_thoroughly)(masks, line);
+        kernel->seed_choice_for(static_cast<Effort>(effort))(masks, line);
         for (int i = 0; i < 8; i++) {
           ASSERT_EQ(LoadLittleEndian64(line + 8 * i), expected[i]) << kernel->name << " word " << i;
         }
@@ -171,9 +171,10 @@ TEST(BloomModel, TheChosenProbesAreNearTheBest) {
   for (double bits = 1; bits <= 64; bits += 0.25) {
     double best = 1;
     for (int probes : kProbeCounts) {
-      best = std::min(best, FalsePositiveRateOfManyLines(probes, false, 512 / bits));
+      best = std::min(best, FalsePositiveRateOfManyLines(probes, Effort::kUsual, 512 / bits));
     }
-    const double chosen = FalsePositiveRateOfManyLines(ProbesFor(bits), false, 512 / bits);
+    const double chosen =
+        FalsePositiveRateOfManyLines(ProbesFor(bits), Effort::kUsual, 512 / bits);
     EXPECT_LE(chosen, best * 1.10) << bits << " bits per key";
   }
 }

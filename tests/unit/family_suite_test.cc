@@ -194,6 +194,10 @@ TEST_P(EveryFamily, RefusesSpecsThatNoTextStandsFor) {
   wrong = spec();
   wrong.family = static_cast<Family>(9);
   EXPECT_THROW(FilterBuilder{wrong}, std::invalid_argument);
+  wrong = spec();
+  wrong.fast = true;
+  wrong.thorough = wrong.family == Family::kBloom;
+  EXPECT_THROW(FilterBuilder{wrong}, std::invalid_argument);
 }
 
 TEST_P(EveryFamily, MoreMemoryMeansFewerFalsePositives) {
@@ -256,16 +260,16 @@ INSTANTIATE_TEST_SUITE_P(
         "rocksieve.bloom:1", "rocksieve.bloom:2.5", "rocksieve.bloom:4", "rocksieve.bloom:5",
         "rocksieve.bloom:6.5", "rocksieve.bloom:7.2", "rocksieve.bloom:10", "rocksieve.bloom:13.7",
         "rocksieve.bloom:20", "rocksieve.bloom:64", "rocksieve.bloom:10:thorough",
-        "rocksieve.bloom:50%", "rocksieve.bloom:0.1%", "rocksieve.cuckoo:2.5",
-        "rocksieve.cuckoo:6.3", "rocksieve.cuckoo:10", "rocksieve.cuckoo:12.5",
-        "rocksieve.cuckoo:29", "rocksieve.cuckoo:30.2", "rocksieve.cuckoo:64",
-        "rocksieve.cuckoo:10:thorough", "rocksieve.cuckoo:50%", "rocksieve.cuckoo:0.0001%",
-        "rocksieve.ribbon:1.1", "rocksieve.ribbon:2.5", "rocksieve.ribbon:6.3",
-        "rocksieve.ribbon:9.4", "rocksieve.ribbon:10", "rocksieve.ribbon:17.2",
-        "rocksieve.ribbon:25", "rocksieve.ribbon:32", "rocksieve.ribbon:10:thorough",
-        "rocksieve.ribbon:50%", "rocksieve.ribbon:0.1%", "rocksieve.ribbon:0.0001%",
-        "rocksieve.ribbon:0.0000001%", "rocksieve.cuckoo:0.0000001%", "rocksieve.range:6",
-        "rocksieve.range:12.5", "rocksieve.range:25", "rocksieve.range:0.1%"),
+        "rocksieve.bloom:10:fast", "rocksieve.bloom:50%", "rocksieve.bloom:0.1%",
+        "rocksieve.cuckoo:2.5", "rocksieve.cuckoo:6.3", "rocksieve.cuckoo:10",
+        "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:29", "rocksieve.cuckoo:30.2",
+        "rocksieve.cuckoo:64", "rocksieve.cuckoo:10:thorough", "rocksieve.cuckoo:50%",
+        "rocksieve.cuckoo:0.0001%", "rocksieve.ribbon:1.1", "rocksieve.ribbon:2.5",
+        "rocksieve.ribbon:6.3", "rocksieve.ribbon:9.4", "rocksieve.ribbon:10",
+        "rocksieve.ribbon:17.2", "rocksieve.ribbon:25", "rocksieve.ribbon:32",
+        "rocksieve.ribbon:10:thorough", "rocksieve.ribbon:50%", "rocksieve.ribbon:0.1%",
+        "rocksieve.ribbon:0.0001%", "rocksieve.ribbon:0.0000001%", "rocksieve.cuckoo:0.0000001%",
+        "rocksieve.range:6", "rocksieve.range:12.5", "rocksieve.range:25", "rocksieve.range:0.1%"),
     [](const auto& test) {
       std::string name = test.param;
       for (char& c : name) {
@@ -314,7 +318,8 @@ constexpr const char* kRateSpecs[] = {
     "rocksieve.bloom:1", "rocksieve.bloom:3", "rocksieve.bloom:5", "rocksieve.bloom:8",
     "rocksieve.bloom:10", "rocksieve.bloom:12.5", "rocksieve.bloom:16", "rocksieve.bloom:20",
     "rocksieve.bloom:1%", "rocksieve.bloom:0.01%", "rocksieve.bloom:10:thorough",
-    "rocksieve.bloom:16:thorough", "rocksieve.cuckoo:12.5:thorough", "rocksieve.cuckoo:3",
+    "rocksieve.bloom:16:thorough", "rocksieve.bloom:10:fast", "rocksieve.bloom:20:fast",
+    "rocksieve.bloom:1%:fast", "rocksieve.cuckoo:12.5:thorough", "rocksieve.cuckoo:3",
     "rocksieve.cuckoo:9", "rocksieve.cuckoo:12.5", "rocksieve.cuckoo:16", "rocksieve.cuckoo:1%",
     "rocksieve.cuckoo:0.01%", "rocksieve.ribbon:1", "rocksieve.ribbon:1.6", "rocksieve.ribbon:3",
     "rocksieve.ribbon:7.4", "rocksieve.ribbon:10", "rocksieve.ribbon:12.5", "rocksieve.ribbon:50%",

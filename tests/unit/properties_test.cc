@@ -33,6 +33,7 @@ FilterSpec AnySpec() {
   }
   spec.salted = *rc::gen::arbitrary<bool>();
   spec.thorough = *rc::gen::arbitrary<bool>();
+  spec.fast = spec.family == Family::kBloom && !spec.thorough && *rc::gen::arbitrary<bool>();
   spec.verified = *rc::gen::arbitrary<bool>();
   spec.own_name = *rc::gen::arbitrary<bool>();
   return spec;
@@ -55,6 +56,7 @@ RC_GTEST_PROP(FilterProperties, ASpecIsItsCanonicalForm, ()) {
   RC_ASSERT(again.amount == spec.amount);
   RC_ASSERT(again.salted == spec.salted);
   RC_ASSERT(again.thorough == spec.thorough);
+  RC_ASSERT(again.fast == spec.fast);
   RC_ASSERT(again.verified == spec.verified);
   RC_ASSERT(again.own_name == spec.own_name);
   RC_ASSERT(again.ToString() == spec.ToString());

@@ -42,6 +42,7 @@ TEST(Spec, HasOneCanonicalForm) {
            {"rocksieve.bloom:64", "rocksieve.bloom:64"},
            {"rocksieve.bloom:10:verified:salted:own-name:thorough",
             "rocksieve.bloom:10:own-name:salted:thorough:verified"},
+           {"rocksieve.bloom:10:salted:fast", "rocksieve.bloom:10:fast:salted"},
        }) {
     EXPECT_EQ(Canonical(text), canonical);
     EXPECT_EQ(Canonical(canonical), canonical);
@@ -86,7 +87,7 @@ TEST(Spec, MistakesAreNamedWithWhatIsAllowedAndAnExample) {
             "rocksieve.bloom:inf", "rocksieve.bloom:1.2.3", "rocksieve.bloom:.",
             "rocksieve.bloom: 10", "rocksieve.bloom:10 ", "rocksieve.bloom:10,5",
             "rocksieve.bloom:10%%", "rocksieve.bloom:10:", "rocksieve.bloom:10:salt",
-            "rocksieve.bloom:10:salted:"}},
+            "rocksieve.bloom:10:salted:", "rocksieve.ribbon:10:fast"}},
       {"\"\"", {"", "rocksieve.bloom:10::salted"}},
       {"\"BLOOM\"", {"rocksieve.BLOOM:10"}},
       {"\"blom\"", {"rocksieve.blom:10"}},
@@ -100,7 +101,8 @@ TEST(Spec, MistakesAreNamedWithWhatIsAllowedAndAnExample) {
                           "rocksieve.bloom:0.00009%"}},
       {"bloom, cuckoo, ribbon", {"rocksieve."}},
       {"must begin with rocksieve.FAMILY", {"rocksieve", "Rocksieve.bloom:10"}},
-      {"there twice", {"rocksieve.bloom:10:salted:salted"}},
+      {"there twice", {"rocksieve.bloom:10:salted:salted", "rocksieve.bloom:10:fast:fast"}},
+      {"fast or thorough, not both", {"rocksieve.bloom:10:fast:thorough"}},
   };
   for (const Mistakes& row : mistakes) ExpectNamed<FilterSpec>(row, "for example rocksieve.");
 }
