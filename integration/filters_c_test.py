@@ -202,6 +202,9 @@ class Toolbox(unittest.TestCase):
         bloom, full = rocksieve.DynamicFilter("bloom", 10), rocksieve.DynamicFilter("cuckoo", 10)
         for message, function, *arguments in (
                 ("there are bloom, ", rocksieve.DynamicFilter, "blom", 10),
+                ("byte 0", rocksieve.DynamicFilter, "bloom\0", 10),
+                ("byte 0", rocksieve.Estimator, "top-k\0"),
+                ("byte 0", rocksieve.Filter.build, "a", "rocksieve.bloom:10\0salted"),
                 ("rate", rocksieve.DynamicFilter, "bloom", 10, 0),
                 ("keys is -1", rocksieve.DynamicFilter, "bloom", -1),
                 ("2\\^64", rocksieve.DynamicFilter, "bloom", 2**64),

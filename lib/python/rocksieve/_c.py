@@ -224,6 +224,13 @@ def each_key(keys: Iterable[Key]) -> Iterator[bytes]:
     return map(bytes_of_key, keys)
 
 
+def name_bytes(name: str) -> bytes:
+    """A name, or a spec, as the library takes it. ValueError if it would be cut."""
+    if "\0" in name:
+        raise ValueError(f"{name!r} has a byte 0, which no name has")
+    return name.encode()
+
+
 def u64(number: int, name: str) -> int:
     """The number, as ctypes would not cut it. ValueError if that is not so."""
     if not 0 <= number < 2**64:

@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._c import (JoinError, Key, OnCut, Path, ScanCountsStruct, bytes_of_key, checked, filters, joins,
-                 setting_bytes, u64)
+                 name_bytes, setting_bytes, u64)
 
 
 class _Schema(ctypes.Structure):
@@ -117,7 +117,7 @@ def add(function: str, handle: Any, keys: Any, column: Optional[str]) -> None:
     """Adds the keys of a column by a function of c_arrow.h."""
     for schema, array in _chunks(keys):
         checked(getattr(filters(), function), handle, ctypes.byref(schema), ctypes.byref(array),
-                None if column is None else column.encode())
+                None if column is None else name_bytes(column))
 
 
 class Booleans:
@@ -148,7 +148,7 @@ def answers(function: str, handle: Any, keys: Any, column: Optional[str]) -> Boo
         bits.extend(bytes((length + array.length + 7) // 8 - len(bits)))
         place = (ctypes.c_char * len(bits)).from_buffer(bits)
         checked(getattr(filters(), function), handle, ctypes.byref(schema), ctypes.byref(array),
-                None if column is None else column.encode(), place, length)
+                None if column is None else name_bytes(column), place, length)
         del place
         length += array.length
     return Booleans(bits, length)

@@ -4,7 +4,7 @@
 from typing import Any, Iterable, Optional, Union
 
 from . import arrow
-from ._c import Keeper, Key, bytes_of_key, checked, filters, u64
+from ._c import Keeper, Key, bytes_of_key, checked, filters, name_bytes, u64
 
 
 class DynamicFilter(Keeper):
@@ -25,7 +25,7 @@ class DynamicFilter(Keeper):
         """Made for so many distinct keys (scalable-bloom: a guess) at that rate of false positives. A
         secret random seed keeps people from choosing keys that collide. ValueError, which says what is
         allowed; MemoryError."""
-        self._own(checked(filters().rocksieve_dynamic_create, kind.encode(), u64(keys, "keys"),
+        self._own(checked(filters().rocksieve_dynamic_create, name_bytes(kind), u64(keys, "keys"),
                           false_positive_rate, u64(seed, "seed")))
 
     def add(self, key: Key) -> None:

@@ -4,7 +4,8 @@
 import ctypes
 from typing import Any, Callable, List, NamedTuple
 
-from ._c import Estimate, EstimateStruct, Keeper, Key, OnTop, bytes_of_key, checked, filters, u64
+from ._c import (Estimate, EstimateStruct, Keeper, Key, OnTop, bytes_of_key, checked, filters,
+                 name_bytes, u64)
 
 
 class Counted(NamedTuple):
@@ -32,7 +33,7 @@ class Estimator(Keeper):
     def __init__(self, kind: str, error: float = 0.01, seed: int = 0) -> None:
         """Only estimators of equal kind, error and seed merge. ValueError, which says what is allowed;
         MemoryError."""
-        self._own(checked(filters().rocksieve_estimator_create, kind.encode(), error,
+        self._own(checked(filters().rocksieve_estimator_create, name_bytes(kind), error,
                           u64(seed, "seed")))
 
     def add(self, key: Key, count: int = 1) -> None:

@@ -7,7 +7,7 @@ import weakref
 from typing import Any, Iterable, Optional, Tuple, Type, Union
 
 from . import arrow
-from ._c import Key, Path, bytes_of, bytes_of_key, checked, each_key, filters
+from ._c import Key, Path, bytes_of, bytes_of_key, checked, each_key, filters, name_bytes
 
 
 class Filter:
@@ -34,7 +34,7 @@ class Filter:
         docs/choosing.md, rocksieve-specs(7). ValueError if it is wrong. Takes 8 bytes of memory for each
         key, 21 at the end."""
         library = filters()
-        builder = checked(library.rocksieve_builder_create, spec.encode())
+        builder = checked(library.rocksieve_builder_create, name_bytes(spec))
         try:
             if arrow.is_arrow(keys):
                 arrow.add("rocksieve_builder_add_arrow", builder, keys, column)

@@ -8,7 +8,7 @@ import time
 import weakref
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Type, Union
 
-from ._c import CountsStruct, JoinError, OnRow, Path, checked, joins, set_all
+from ._c import CountsStruct, JoinError, OnRow, Path, checked, joins, set_all, setting_bytes
 
 _ROWS_TOGETHER, _BATCHES_WAITING = 256, 16
 _UNKNOWN = 2**64 - 1  # ROCKSIEVE_UNKNOWN_COUNT
@@ -49,7 +49,7 @@ class _Run:
                  encoding: Optional[str]) -> None:
         self._library = joins()
         self._encoding = encoding
-        self._join = checked(self._library.rocksieve_join_create, operation.encode(),
+        self._join = checked(self._library.rocksieve_join_create, setting_bytes(operation),
                              raises=JoinError)
         self.batches: "queue.Queue[Union[List[Row], BaseException, Counts]]" = queue.Queue(
             _BATCHES_WAITING)

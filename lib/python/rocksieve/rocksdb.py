@@ -30,7 +30,7 @@ def load(instead_of: Optional[str] = None) -> None:
     if instead_of is None:
         done = library.rocksieve_load(None, ctypes.byref(error)) & 255
     else:
-        done = library.rocksieve_load_instead_of(instead_of.encode(), ctypes.byref(error)) & 255
+        done = library.rocksieve_load_instead_of(_c.name_bytes(instead_of), ctypes.byref(error)) & 255
     text = "" if done else _c.taken_text(error)
     # One that comes later is noticed.
     if text and not text.endswith("there is no RocksDB in this process"):
