@@ -17,7 +17,8 @@ class Predictions(Sandbox):
         checked = 0
         for size in SIZES:
             keys = "".join(f"user{chance.randrange(10**12):012}\n" for _ in range(size))
-            said = json.loads(run_ok(COMMAND, "demo", "--json", "--keys=-", stdin=keys).out)
+            demo = run_ok(COMMAND, "demo", "--json", "--keys=-", stdin=keys, timeout=200)
+            said = json.loads(demo.out)
             for name, row in ((row["name"], row) for row in said["filters"]):
                 expected, observed = (row[f"{word}_false_positive_rate"]
                                       for word in ("expected", "observed"))
