@@ -31,7 +31,6 @@ struct Run : bench::Report {
 void MeasureQuality(Run* run);
 void MeasureOptimum(Run* run);
 void MeasureGrowth(Run* run);
-void MeasureNearDuplicates(Run* run);
 void MeasureSetOperations(Run* run);
 
 // Real keys, the words of Debian's wamerican-insane: in lower case, in the order of the file, with

@@ -29,7 +29,6 @@ const Experiment kExperiments[] = {
     {"optimum", "the best number of probes, and of keys, on 97,661 keys", MeasureOptimum},
     {"growth", "a scalable Bloom filter for 1,000 times the keys that it was made for",
      MeasureGrowth},
-    {"near_duplicates", "similar pairs of packages by MinHash and LSH", MeasureNearDuplicates},
 #ifdef ROCKSIEVE_WITH_JOIN
     {"set_operations", "a difference by filters, and what it loses, beside the exact join",
      MeasureSetOperations},
