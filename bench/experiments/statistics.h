@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Means of repeated measurements and how far they can be trusted; and tests of hypotheses on large
-// samples.
+// Tests of hypotheses on large samples, and what they say of one scheme, a way from a key to the
+// places where a filter keeps it, taken apart into coordinates, on one set of keys.
+//
+// All give standard scores: under the hypothesis, about the standard normal distribution, so that
+// beyond 5 in either direction is no chance.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +13,6 @@
 #include <vector>
 
 namespace rocksieve::experiments {
-
-struct Mean {
-  double value = 0;
-  // Half the width of the 95 % confidence interval: t * s / sqrt(n), with Student's t for n - 1
-  // degrees of freedom ("Student", "The Probable Error of a Mean", 1908). 0 for one sample.
-  double half_width = 0;
-};
-
-Mean MeanOf(const std::vector<double>& samples);
-
-// The t that a variable of Student's distribution exceeds in either direction with a probability
-// of 5 %. Within 0.001 of the tables. REQUIRES: degrees_of_freedom >= 1.
-double StudentT95(int degrees_of_freedom);
-
-// Tests of hypotheses on large samples, and what they say of one scheme, a way from a key to the
-// places where a filter keeps it, taken apart into coordinates, on one set of keys.
-//
-// All give standard scores: under the hypothesis, about the standard normal distribution, so that
-// beyond 5 in either direction is no chance.
 
 struct Coordinate {
   std::string name;

@@ -12,25 +12,6 @@
 namespace rocksieve::experiments {
 namespace {
 
-TEST(Confidence, StudentsQuantilesAreThoseOfTheTables) {
-  const std::pair<int, double> table[] = {{1, 12.706}, {2, 4.303},  {8, 2.306},   {9, 2.262},
-                                          {12, 2.179}, {29, 2.045}, {100, 1.984}, {1000, 1.962}};
-  for (const auto& [degrees, quantile] : table) {
-    EXPECT_NEAR(StudentT95(degrees), quantile, 0.001) << degrees;
-  }
-  for (int degrees = 1; degrees < 100; degrees++) {
-    EXPECT_GT(StudentT95(degrees), StudentT95(degrees + 1));
-  }
-}
-
-TEST(Confidence, OfFourKnownSamples) {
-  // Mean 5, standard deviation sqrt(20 / 3), t(3) = 3.182.
-  const Mean mean = MeanOf({2, 4, 6, 8});
-  EXPECT_DOUBLE_EQ(mean.value, 5);
-  EXPECT_NEAR(mean.half_width, 3.182446 * std::sqrt(20.0 / 3 / 4), 1e-5);
-  EXPECT_EQ(MeanOf({7}).half_width, 0);
-}
-
 TEST(ChiSquare, ScoresAreThoseOfTheTables) {
   // The 95 % and the 99.9 % quantile of chi-square with 30 degrees of freedom, as two cells that
   // differ by so much: 2 d^2 / e = chi-square.
