@@ -242,6 +242,32 @@ TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
   writer.join();
 }
 
+class FailingMerges : public rocksdb::AssociativeMergeOperator {
+ public:
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*, const rocksdb::Slice&, std::string*,
+             rocksdb::Logger*) const override {
+    return false;
+  }
+  const char* Name() const override { return "FailingMerges"; }
+};
+
+// RocksDB calls it a corruption, which it is not.
+TEST(RocksDbSource, AMergeThatFailsIsNoDamage) {
+  TemporaryDirectory directory;
+  rocksdb::Options options = OptionsOf();
+  options.merge_operator = std::make_shared<FailingMerges>();
+  const DbPtr db = Open(options, directory / "db");
+  Must(db->Merge(rocksdb::WriteOptions(), "key", "operand"));
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+  Must(source.status());
+  const auto cursor = (*source)->Scan({});
+  for (Row row; cursor->Next(&row);) continue;
+  const std::string said(cursor->status().message());
+  EXPECT_NE(said.find("merge operator of its program is not in this one, or failed"), said.npos)
+      << said;
+  EXPECT_EQ(said.find("damaged"), said.npos) << said;
+}
+
 bool HasTemporaryFiles(const std::filesystem::path& beside) {
   for (const auto& entry : std::filesystem::directory_iterator(beside.parent_path())) {
     if (entry.path().extension() == ".tmp") return true;
