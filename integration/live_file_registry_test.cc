@@ -59,6 +59,42 @@ TEST_F(LiveFiles, FollowsFlushesAndCompactions) {
   EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 14}));
 }
 
+// Of two subcompactions, each has to know what the other one has written, and has not.
+TEST_F(LiveFiles, FollowsSubcompactions) {
+  constexpr int kJob = 3;
+  FlushFile(1, 11);
+  registry_.BeginJob(kFamily, kJob, {11});
+  const auto file = [](uint64_t number, const char* from, const char* to, uint64_t writer) {
+    RegisteredFile written = File(number, from, to, 4);
+    written.writer = writer;
+    return written;
+  };
+  // What is still to come as "FROM-TO entries".
+  const auto to_come = [&](const RegisteredFile& self) {
+    std::vector<std::string> ranges;
+    for (const RegisteredFile& other : registry_.Look(kFamily, kJob, self, true).others) {
+      if (other.number != 0) continue;
+      const std::string from = other.range->smallest.substr(0, 1);
+      ranges.push_back(from + "-" + other.range->largest + " " + std::to_string(other.entries));
+    }
+    std::sort(ranges.begin(), ranges.end());
+    return ranges;
+  };
+  using Ranges = std::vector<std::string>;
+  registry_.BeginFile(kFamily, kJob, 1);
+  registry_.BeginFile(kFamily, kJob, 2);
+  // The other thread has written nothing: it may be before this one.
+  EXPECT_EQ(to_come(file(12, "n", "o", 1)), (Ranges{"a-n 52", "o-z 44"}));
+  registry_.Register(kFamily, kJob, file(12, "n", "o", 1));
+  EXPECT_EQ(to_come(file(13, "a", "b", 2)), (Ranges{"b-n 48", "o-z 44"}));
+  registry_.Register(kFamily, kJob, file(13, "a", "b", 2));
+  // What its own thread has left out between two files was deleted: 12 of 52 are left, and so of
+  // the rest, which from "m" to "n" is less than an entry.
+  EXPECT_EQ(to_come(file(14, "f", "m", 2)), (Ranges{"o-z 10"}));
+  registry_.Register(kFamily, kJob, file(14, "f", "m", 2));
+  EXPECT_EQ(to_come(file(15, "p", "z", 1)), (Ranges{}));
+}
+
 TEST_F(LiveFiles, KeepsFilesThatWereMoved) {
   FlushFile(1, 11);
   registry_.BeginJob(kFamily, 2, {11});

@@ -40,8 +40,10 @@ BudgetedFile Describe(const RegisteredFile& file, uint64_t policy_id) {
 
 // Of a file that a listener has announced.
 FileTracker TrackerOf(const FileContext& context) {
-  const auto numbered = [number = context.file_number](RegisteredFile self) {
+  const auto numbered = [number = context.file_number,
+                         writer = context.writer](RegisteredFile self) {
     self.number = number;
+    self.writer = writer;
     return self;
   };
   return {[=](RegisteredFile self, bool complete) {

@@ -121,7 +121,11 @@ Surroundings History::Look(const TreeId& id, int level, bool is_compaction,
   for (const File& file : files) {
     if (!is_rest(file.file)) around.others.push_back(file.file);
   }
-  if (whole_tree) AddPendingOutput(rests, self.entries, self, complete, &around);
+  if (whole_tree) {
+    const UserKeyRange& range = *self.range;
+    AddPendingOutput(rests, {{range.smallest, range.largest, self.entries}}, false, self, complete,
+                     &around);
+  }
   return around;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -212,8 +214,10 @@ void Listener::ResyncIfNeeded(rocksdb::DB* db, const std::string& column_family)
 }
 
 void Listener::OnTableFileCreationStarted(const rocksdb::TableFileCreationBriefInfo& info) {
-  SetFileContext(
-      {RegistryOf(info.db_name), info.cf_name, info.job_id, FileNumberOf(info.file_path)});
+  const uint64_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
+  const std::shared_ptr<LiveFileRegistry> registry = RegistryOf(info.db_name);
+  registry->BeginFile(info.cf_name, info.job_id, thread);
+  SetFileContext({registry, info.cf_name, info.job_id, FileNumberOf(info.file_path), thread});
 }
 
 void Listener::OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) {

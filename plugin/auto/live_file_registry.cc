@@ -10,47 +10,73 @@
 
 namespace rocksieve {
 
-void AddPendingOutput(const std::vector<RegisteredFile>& inputs, uint64_t written,
-                      const RegisteredFile& self, bool complete, Surroundings* around) {
+void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Stretch> written,
+                      bool begins_later, const RegisteredFile& self, bool complete,
+                      Surroundings* around) {
   if (inputs.empty()) return;
-  const std::string& reached = self.range->largest;
-  std::vector<std::string_view> keys = {reached};
+  std::sort(written.begin(), written.end(),
+            [](const Stretch& a, const Stretch& b) { return a.smallest < b.smallest; });
+  std::vector<std::string_view> keys;
+  double total = 0;
   for (const RegisteredFile& input : inputs) {
     keys.insert(keys.end(), {input.range->smallest, input.range->largest});
+    total += static_cast<double>(input.entries);
+  }
+  const auto [least, most] = std::minmax_element(keys.begin(), keys.end());
+  const std::string_view begin = *least, end = *most;
+  for (const Stretch& stretch : written) {
+    keys.insert(keys.end(), {stretch.smallest, stretch.largest});
   }
   const KeyScale scale(keys);
-  const double here = scale.PositionOf(reached);
-  double total = 0, beyond = 0;
-  std::string_view end;
-  for (const RegisteredFile& input : inputs) {
-    const auto entries = static_cast<double>(input.entries);
-    total += entries;
-    end = std::max(end, std::string_view(input.range->largest));
-    if (input.range->largest <= reached) continue;
-    const double from = scale.PositionOf(input.range->smallest);
-    const double to = scale.PositionOf(input.range->largest);
-    const double share = input.range->smallest > reached ? 1
-                         : to > from ? std::clamp((to - here) / (to - from), 0.0, 1.0)
-                                     : 0.5;
-    beyond += share * entries;
+  std::vector<double> places;  // of the ends of inputs
+  for (size_t i = 0; i < 2 * inputs.size(); i++) places.push_back(scale.PositionOf(keys[i]));
+  // Entries of the inputs up to this key. Where keys are not equal, their places may be.
+  const auto up_to = [&](std::string_view key) {
+    const double here = scale.PositionOf(key);
+    double entries = 0;
+    for (size_t i = 0; i < inputs.size(); i++) {
+      const double from = places[2 * i], to = places[2 * i + 1];
+      const double share = here > to || (here == to && keys[2 * i + 1] <= key) ? 1
+                           : here < from || keys[2 * i] > key                  ? 0
+                           : to > from ? (here - from) / (to - from)
+                                       : 0.5;
+      entries += share * static_cast<double>(inputs[i].entries);
+    }
+    return entries;
+  };
+  // Of the inputs: those before each stretch, and those after the last one.
+  std::vector<double> gaps;
+  double done = 0, consumed = 0, came_out = 0;
+  for (const Stretch& stretch : written) {
+    // Nothing is to come before the first, but by a thread that is late.
+    const bool is_done = gaps.empty() && !begins_later;
+    const double from = is_done ? 0 : std::max(done, up_to(stretch.smallest));
+    gaps.push_back(from - done);
+    done = std::max(from, up_to(stretch.largest));
+    consumed += done - from;
+    came_out += static_cast<double>(stretch.entries);
   }
+  gaps.push_back(total - done);
   // Overwritten and deleted entries do not come out again. At the beginning little is known of how
   // many there are.
-  const double consumed = total - beyond;
-  const double surviving =
-      consumed > 0.05 * total ? std::clamp(static_cast<double>(written) / consumed, 0.2, 1.0) : 1;
-  const auto rest = static_cast<uint64_t>(surviving * beyond);
-  if (rest == 0 || end <= reached) return;
-  if (!complete) {
-    around->entries_to_come = rest;
-    around->largest_to_come = end;
-    return;
+  const double surviving = consumed > 0.05 * total ? std::clamp(came_out / consumed, 0.2, 1.0) : 1;
+  for (size_t i = 0; i < gaps.size(); i++) {
+    const auto rest = static_cast<uint64_t>(surviving * gaps[i]);
+    const std::string_view from = i == 0 ? begin : written[i - 1].largest;
+    const std::string_view to = i == written.size() ? end : written[i].smallest;
+    if (rest == 0 || to <= from) continue;
+    if (!complete && from == self.range->largest) {
+      around->entries_to_come = rest;
+      around->largest_to_come = to;
+      continue;
+    }
+    RegisteredFile file;
+    file.range = std::make_shared<const UserKeyRange>(
+        UserKeyRange{std::string(from) + '\0', std::string(to)});
+    file.entries = file.filter_keys = rest;
+    file.policy_id = self.policy_id;
+    around->others.push_back(std::move(file));
   }
-  RegisteredFile file;
-  file.range = std::make_shared<const UserKeyRange>(UserKeyRange{reached + '\0', std::string(end)});
-  file.entries = file.filter_keys = rest;
-  file.policy_id = self.policy_id;
-  around->others.push_back(std::move(file));
 }
 
 namespace {
@@ -87,7 +113,7 @@ void LiveFileRegistry::BeginJob(const std::string& column_family, int job,
   std::lock_guard<std::mutex> lock(mutex_);
   ColumnFamily& family = families_[column_family];
   if (family.ignored) return;
-  family.jobs[job] = {inputs, ++clock_, session};
+  family.jobs[job] = {inputs, ++clock_, session, {}};
   if (family.jobs.size() > kMaxJobs) family.jobs.erase(family.jobs.begin());
   for (const uint64_t input : inputs) {
     if (family.files.count(input) == 0) resync_requested_ = true;
@@ -124,6 +150,14 @@ void LiveFileRegistry::FailJob(const std::string& column_family, int job) {
   ColumnFamily& family = families_[column_family];
   family.jobs.erase(job);
   EraseFilesOf(job, &family.files);
+}
+
+void LiveFileRegistry::BeginFile(const std::string& column_family, int job, uint64_t writer) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto family = families_.find(column_family);
+  if (family == families_.end()) return;
+  const auto running = family->second.jobs.find(job);
+  if (running != family->second.jobs.end()) running->second.writers.insert(writer);
 }
 
 void LiveFileRegistry::Register(const std::string& column_family, int job,
@@ -167,8 +201,8 @@ void LiveFileRegistry::RemoveLocked(ColumnFamily* family, uint64_t number) {
 Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
                                     const RegisteredFile& self, bool complete) const {
   Surroundings around;
-  std::vector<RegisteredFile> inputs;
-  uint64_t written = self.entries;  // by the job so far
+  std::vector<RegisteredFile> inputs, outputs = {self};  // of the job
+  std::unordered_set<uint64_t> writers;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = families_.find(column_family);
@@ -178,6 +212,7 @@ Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
     std::unordered_set<uint64_t> input_numbers;
     if (running != family.jobs.end()) {
       input_numbers.insert(running->second.inputs.begin(), running->second.inputs.end());
+      writers = running->second.writers;
     }
     around.others.reserve(family.files.size());
     for (const auto& [number, entry] : family.files) {
@@ -186,7 +221,7 @@ Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
       const double bits = std::max(0.0, entry.file.filter_bits);
       if (is_input) around.freed_bits += bits;
       if (entry.job == job) {
-        written += entry.file.entries;
+        outputs.push_back(entry.file);
         around.freed_bits -= bits;
       } else if (ReplacesFiles(family.jobs, entry.job)) {
         continue;  // what it replaces stands for it
@@ -194,7 +229,19 @@ Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
       (is_input ? inputs : around.others).push_back(entry.file);
     }
   }
-  AddPendingOutput(inputs, written, self, complete, &around);
+  std::unordered_map<uint64_t, Stretch> written;  // by writer
+  for (const RegisteredFile& output : outputs) {
+    const UserKeyRange& range = *output.range;
+    Stretch& stretch =
+        written.insert({output.writer, {range.smallest, range.largest, 0}}).first->second;
+    stretch.smallest = std::min(stretch.smallest, std::string_view(range.smallest));
+    stretch.largest = std::max(stretch.largest, std::string_view(range.largest));
+    stretch.entries += output.entries;
+    writers.erase(output.writer);
+  }
+  std::vector<Stretch> stretches;
+  for (const auto& [writer, stretch] : written) stretches.push_back(stretch);
+  AddPendingOutput(inputs, std::move(stretches), !writers.empty(), self, complete, &around);
   return around;
 }
 

@@ -41,6 +41,8 @@ struct RegisteredFile {
   double filter_bits = -1;
   // Which policy made its filter: PolicyId(its name); 0 if it has none.
   uint64_t policy_id = 0;
+  // Of its job's threads (one for each subcompaction) the one that writes it.
+  uint64_t writer = 0;
 };
 
 inline uint64_t PolicyId(std::string_view policy_name) {
@@ -69,11 +71,19 @@ struct FileTracker {
 
 // What a compaction has still to write.
 
-// Estimates the entries that a job with these inputs will write beyond `self`, and adds them to
-// around->others as one file without a filter; or, if `self` is not complete, as what is to come
-// of it. `written`: entries that the job has written so far, `self` included.
-void AddPendingOutput(const std::vector<RegisteredFile>& inputs, uint64_t written,
-                      const RegisteredFile& self, bool complete, Surroundings* around);
+// What one of a job's threads has written so far: all that there is from the first to the last key.
+struct Stretch {
+  std::string_view smallest, largest;
+  uint64_t entries = 0;
+};
+
+// Estimates the entries that a job with these inputs will write before, between and after these
+// stretches, of which that of `self` is one, and adds them to around->others as files without a
+// filter; or, if `self` is not complete, those that follow it as what is to come of it.
+// `begins_later`: a thread that has written nothing yet may write what comes before all of them.
+void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Stretch> written,
+                      bool begins_later, const RegisteredFile& self, bool complete,
+                      Surroundings* around);
 
 // Files as the database lists them, by column family.
 using FilesByColumnFamily = std::unordered_map<std::string, std::vector<RegisteredFile>>;
@@ -88,6 +98,8 @@ class LiveFileRegistry {
   void EndJob(const std::string& column_family, int job, const std::vector<uint64_t>& inputs,
               const std::vector<uint64_t>& outputs);
   void FailJob(const std::string& column_family, int job);
+  // One of its threads has begun to write a file.
+  void BeginFile(const std::string& column_family, int job, uint64_t writer);
 
   // A builder has made a filter, or one more partition of it.
   void Register(const std::string& column_family, int job, const RegisteredFile& file);
@@ -125,6 +137,7 @@ class LiveFileRegistry {
     std::vector<uint64_t> inputs;
     uint64_t clock = 0;
     std::string session;
+    std::unordered_set<uint64_t> writers;
   };
   struct ColumnFamily {
     bool ignored = false;  // another policy makes its filters
@@ -156,6 +169,7 @@ struct FileContext {
   std::string column_family;
   int job = 0;
   uint64_t file_number = 0;
+  uint64_t writer = 0;
 };
 
 // Replaces what this thread announced before.
