@@ -90,6 +90,14 @@ class Processes(Examined):
                       "plugin-not-loaded policy-lost", rf"librocksdb\.so\.{SERIES}.*no librocksieve\.so",
                       "LD_PRELOAD=/nonexistent/librocksieve.so")
 
+    def test_the_command_has_no_rocksdb_inside(self):
+        """Though it knows by which words to tell."""
+        self.load()
+        with self.process(COMMAND, "load", f"--db={self.database}", "--spec=none", "--add",
+                          "--input=-") as pid:
+            looked = document("doctor", f"--db={self.database}", pid, code=None)
+        self.assertEqual(["policy-lost"], [finding["id"] for finding in looked["findings"]])
+
     def test_static(self):
         host = self.static_host()
         for name, variables in (("plain", {}), ("preloaded", {"LD_PRELOAD": preloadable(PLUGIN)}),

@@ -58,6 +58,17 @@ std::string SeriesIn(std::string_view text, std::string_view before) {
   return std::string(version.substr(0, second_dot));
 }
 
+// Of RocksDB's mark a revision or a 0 follows; what only looks for the mark, as this program does,
+// has it as it is.
+bool HasRocksDbInside(std::string_view file) {
+  size_t at = 0;
+  while ((at = file.find(kRocksDbMark, at)) != file.npos) {
+    at += std::strlen(kRocksDbMark);
+    if (at < file.size() && file[at] != '\0') return true;
+  }
+  return false;
+}
+
 // A record of an ELF file; zeros where the file ends before it.
 template <typename Record>
 Record RecordAt(std::string_view file, uint64_t offset) {
@@ -198,8 +209,7 @@ Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts*
       facts->plugins.push_back(mapping.file);
       const std::string series = SeriesIn(BaseName(path), kPluginBuild);
       if (!series.empty()) facts->plugin_built_for = series;
-    } else if (const std::string bytes = Contents(process, mapping);
-               bytes.find(kRocksDbMark) != std::string::npos) {
+    } else if (const std::string bytes = Contents(process, mapping); HasRocksDbInside(bytes)) {
       facts->rocksdb_copies.push_back(mapping.file);
       facts->rocksdb_copies.back().exports_rocksdb =
           Exports(bytes, kAskedByPlugins) || Exports(bytes, kAskedByOldPlugins);
