@@ -49,11 +49,11 @@ TEST_F(LiveFiles, FollowsFlushesAndCompactions) {
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12}));
   registry_.BeginJob(kFamily, 3, {11, 12});
   registry_.Register(kFamily, 3, File(13, "a", "m"));
-  // The job itself no longer sees its inputs, and all others do not see its outputs yet.
-  EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12}));
+  // Its inputs are seen no longer, by itself or others. 0: what is still to come.
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{0, 13}));
   const Surroundings own = registry_.Look(kFamily, 3, File(14, "m1", "y"), true);
   EXPECT_EQ(own.freed_bits, File(11, "", "").filter_bits);         // of two files; one is replaced
-  EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{0, 13}));  // 0: what is still to come
+  EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{0, 13}));
   registry_.Register(kFamily, 3, File(14, "m1", "y"));
   registry_.EndJob(kFamily, 3, {11, 12}, {13, 14});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 14}));
@@ -169,6 +169,16 @@ TEST_F(LiveFiles, IgnoresColumnFamiliesOfOtherPolicies) {
   registry_.Complete("other", File(11, "a", "z"), /*is_auto=*/false);
   EXPECT_FALSE(registry_.NeedsResync("session", "other"));
   EXPECT_EQ(registry_.file_count(), 0u);
+}
+
+TEST_F(LiveFiles, ForgetsACompactionWhoseInputsAnotherOneHas) {
+  FlushFile(1, 11);
+  registry_.BeginJob(kFamily, 2, {11});
+  registry_.Register(kFamily, 2, File(12, "a", "m"));
+  registry_.BeginJob(kFamily, 3, {11});
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{0}));
+  registry_.EndJob(kFamily, 3, {11}, {});
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{}));
 }
 
 TEST_F(LiveFiles, ForgetsJobsThatNeverEnd) {

@@ -93,13 +93,6 @@ constexpr int kJobsBetweenResyncs = 64;
 // Jobs that never end by an event, since they failed or were cancelled, are forgotten some day.
 constexpr size_t kMaxJobs = 256;
 
-// Whether a job is a compaction that is still running.
-template <typename Jobs>
-bool ReplacesFiles(const Jobs& jobs, int job) {
-  const auto found = jobs.find(job);
-  return found != jobs.end() && !found->second.inputs.empty();
-}
-
 thread_local FileContext last_announced;
 
 }  // namespace
@@ -113,6 +106,15 @@ void LiveFileRegistry::BeginJob(const std::string& column_family, int job,
   std::lock_guard<std::mutex> lock(mutex_);
   ColumnFamily& family = families_[column_family];
   if (family.ignored) return;
+  // No file is in two compactions: one that had some of these has ended without an event.
+  const std::unordered_set<uint64_t> taken(inputs.begin(), inputs.end());
+  for (auto it = family.jobs.begin(); it != family.jobs.end();) {
+    const std::vector<uint64_t>& its = it->second.inputs;
+    const bool has_ended = std::any_of(its.begin(), its.end(),
+                                       [&](uint64_t input) { return taken.count(input) != 0; });
+    if (has_ended) EraseFilesOf(it->first, &family.files);
+    it = has_ended ? family.jobs.erase(it) : std::next(it);
+  }
   family.jobs[job] = {inputs, ++clock_, session, {}};
   if (family.jobs.size() > kMaxJobs) family.jobs.erase(family.jobs.begin());
   for (const uint64_t input : inputs) {
@@ -200,48 +202,57 @@ void LiveFileRegistry::RemoveLocked(ColumnFamily* family, uint64_t number) {
 
 Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
                                     const RegisteredFile& self, bool complete) const {
+  struct Compaction {
+    std::vector<RegisteredFile> inputs, outputs;
+    std::unordered_set<uint64_t> writers;
+  };
+  std::map<int, Compaction> running;
   Surroundings around;
-  std::vector<RegisteredFile> inputs, outputs = {self};  // of the job
-  std::unordered_set<uint64_t> writers;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = families_.find(column_family);
     if (found == families_.end()) return around;
     const ColumnFamily& family = found->second;
-    const auto running = family.jobs.find(job);
-    std::unordered_set<uint64_t> input_numbers;
-    if (running != family.jobs.end()) {
-      input_numbers.insert(running->second.inputs.begin(), running->second.inputs.end());
-      writers = running->second.writers;
+    std::unordered_map<uint64_t, int> job_of_input;
+    for (const auto& [number, its] : family.jobs) {
+      if (its.inputs.empty()) continue;
+      running[number].writers = its.writers;
+      for (const uint64_t input : its.inputs) job_of_input[input] = number;
     }
     around.others.reserve(family.files.size());
     for (const auto& [number, entry] : family.files) {
       if (number == self.number) continue;
-      const bool is_input = input_numbers.count(number) != 0;
       const double bits = std::max(0.0, entry.file.filter_bits);
-      if (is_input) around.freed_bits += bits;
-      if (entry.job == job) {
-        outputs.push_back(entry.file);
-        around.freed_bits -= bits;
-      } else if (ReplacesFiles(family.jobs, entry.job)) {
-        continue;  // what it replaces stands for it
+      const auto replaced = job_of_input.find(number);
+      const auto written = running.find(entry.job);
+      if (replaced != job_of_input.end()) {
+        running[replaced->second].inputs.push_back(entry.file);
+        if (replaced->second == job) around.freed_bits += bits;
+      } else {
+        around.others.push_back(entry.file);
       }
-      (is_input ? inputs : around.others).push_back(entry.file);
+      if (written == running.end()) continue;
+      written->second.outputs.push_back(entry.file);
+      if (entry.job == job) around.freed_bits -= bits;
     }
   }
-  std::unordered_map<uint64_t, Stretch> written;  // by writer
-  for (const RegisteredFile& output : outputs) {
-    const UserKeyRange& range = *output.range;
-    Stretch& stretch =
-        written.insert({output.writer, {range.smallest, range.largest, 0}}).first->second;
-    stretch.smallest = std::min(stretch.smallest, std::string_view(range.smallest));
-    stretch.largest = std::max(stretch.largest, std::string_view(range.largest));
-    stretch.entries += output.entries;
-    writers.erase(output.writer);
+  for (auto& [number, compaction] : running) {
+    if (number == job) compaction.outputs.push_back(self);
+    std::unordered_map<uint64_t, Stretch> written;  // by writer
+    for (const RegisteredFile& output : compaction.outputs) {
+      const UserKeyRange& range = *output.range;
+      Stretch& stretch =
+          written.insert({output.writer, {range.smallest, range.largest, 0}}).first->second;
+      stretch.smallest = std::min(stretch.smallest, std::string_view(range.smallest));
+      stretch.largest = std::max(stretch.largest, std::string_view(range.largest));
+      stretch.entries += output.entries;
+      compaction.writers.erase(output.writer);
+    }
+    std::vector<Stretch> stretches;
+    for (const auto& [writer, stretch] : written) stretches.push_back(stretch);
+    AddPendingOutput(compaction.inputs, std::move(stretches), !compaction.writers.empty(), self,
+                     complete || number != job, &around);
   }
-  std::vector<Stretch> stretches;
-  for (const auto& [writer, stretch] : written) stretches.push_back(stretch);
-  AddPendingOutput(inputs, std::move(stretches), !writers.empty(), self, complete, &around);
   return around;
 }
 

@@ -51,7 +51,8 @@ inline uint64_t PolicyId(std::string_view policy_name) {
 
 // What a policy must know to decide on a file's filter.
 struct Surroundings {
-  // The files that will be there beside it, those included that its job has still to write.
+  // The files that will be there beside it once all running jobs have ended, those included that
+  // they have still to write.
   std::vector<RegisteredFile> others;
   // Bits of the filters that go with its job's inputs, less those of outputs that it has finished.
   double freed_bits = 0;
