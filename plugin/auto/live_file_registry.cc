@@ -10,12 +10,12 @@
 
 namespace rocksieve {
 
-void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Stretch> written,
+void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<WrittenRange> written,
                       bool begins_later, const RegisteredFile& self, bool complete,
                       Surroundings* around) {
   if (inputs.empty()) return;
   std::sort(written.begin(), written.end(),
-            [](const Stretch& a, const Stretch& b) { return a.smallest < b.smallest; });
+            [](const WrittenRange& a, const WrittenRange& b) { return a.smallest < b.smallest; });
   std::vector<std::string_view> keys;
   double total = 0;
   for (const RegisteredFile& input : inputs) {
@@ -24,8 +24,8 @@ void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Str
   }
   const auto [least, most] = std::minmax_element(keys.begin(), keys.end());
   const std::string_view begin = *least, end = *most;
-  for (const Stretch& stretch : written) {
-    keys.insert(keys.end(), {stretch.smallest, stretch.largest});
+  for (const WrittenRange& its : written) {
+    keys.insert(keys.end(), {its.smallest, its.largest});
   }
   const KeyScale scale(keys);
   std::vector<double> places;  // of the ends of inputs
@@ -44,17 +44,17 @@ void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Str
     }
     return entries;
   };
-  // Of the inputs: those before each stretch, and those after the last one.
+  // Of the inputs: those before each range that was written, and those after the last one.
   std::vector<double> gaps;
   double done = 0, consumed = 0, came_out = 0;
-  for (const Stretch& stretch : written) {
+  for (const WrittenRange& its : written) {
     // Nothing is to come before the first, but by a thread that is late.
     const bool is_done = gaps.empty() && !begins_later;
-    const double from = is_done ? 0 : std::max(done, up_to(stretch.smallest));
+    const double from = is_done ? 0 : std::max(done, up_to(its.smallest));
     gaps.push_back(from - done);
-    done = std::max(from, up_to(stretch.largest));
+    done = std::max(from, up_to(its.largest));
     consumed += done - from;
-    came_out += static_cast<double>(stretch.entries);
+    came_out += static_cast<double>(its.entries);
   }
   gaps.push_back(total - done);
   // Overwritten and deleted entries do not come out again. At the beginning little is known of how
@@ -238,19 +238,19 @@ Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
   }
   for (auto& [number, compaction] : running) {
     if (number == job) compaction.outputs.push_back(self);
-    std::unordered_map<uint64_t, Stretch> written;  // by writer
+    std::unordered_map<uint64_t, WrittenRange> written;  // by writer
     for (const RegisteredFile& output : compaction.outputs) {
       const UserKeyRange& range = *output.range;
-      Stretch& stretch =
+      WrittenRange& its =
           written.insert({output.writer, {range.smallest, range.largest, 0}}).first->second;
-      stretch.smallest = std::min(stretch.smallest, std::string_view(range.smallest));
-      stretch.largest = std::max(stretch.largest, std::string_view(range.largest));
-      stretch.entries += output.entries;
+      its.smallest = std::min(its.smallest, std::string_view(range.smallest));
+      its.largest = std::max(its.largest, std::string_view(range.largest));
+      its.entries += output.entries;
       compaction.writers.erase(output.writer);
     }
-    std::vector<Stretch> stretches;
-    for (const auto& [writer, stretch] : written) stretches.push_back(stretch);
-    AddPendingOutput(compaction.inputs, std::move(stretches), !compaction.writers.empty(), self,
+    std::vector<WrittenRange> ranges;
+    for (const auto& [writer, its] : written) ranges.push_back(its);
+    AddPendingOutput(compaction.inputs, std::move(ranges), !compaction.writers.empty(), self,
                      complete || number != job, &around);
   }
   return around;

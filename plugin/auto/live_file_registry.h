@@ -73,16 +73,16 @@ struct FileTracker {
 // What a compaction has still to write.
 
 // What one of a job's threads has written so far: all that there is from the first to the last key.
-struct Stretch {
+struct WrittenRange {
   std::string_view smallest, largest;
   uint64_t entries = 0;
 };
 
 // Estimates the entries that a job with these inputs will write before, between and after these
-// stretches, of which that of `self` is one, and adds them to around->others as files without a
+// ranges, of which that of `self` is one, and adds them to around->others as files without a
 // filter; or, if `self` is not complete, those that follow it as what is to come of it.
 // `begins_later`: a thread that has written nothing yet may write what comes before all of them.
-void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Stretch> written,
+void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<WrittenRange> written,
                       bool begins_later, const RegisteredFile& self, bool complete,
                       Surroundings* around);
 
