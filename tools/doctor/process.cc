@@ -21,9 +21,9 @@ using rocksdb::Status;
 
 constexpr char kDeleted[] = " (deleted)";
 // In every RocksDB, stripped or not (util/build_version.cc), and in nothing that only uses one.
-constexpr char kRocksDbMark[] = "rocksdb_build_git_sha:";
-// What the plugin asks for the release: rocksdb::GetRocksVersionAsString(bool), with the std::string
-// of today, and with that from before GCC 5, which RocksJava has up to 10.10.
+constexpr std::string_view kRocksDbMarks[] = {"rocksdb_build_git_sha:", "rocksdb_build_date:"};
+// What the plugin asks for the release: rocksdb::GetRocksVersionAsString(bool), with the
+// std::string of today, and with that from before GCC 5, which RocksJava has up to 10.10.
 constexpr std::string_view kAskedByPlugins = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
 constexpr std::string_view kAskedByOldPlugins = "_ZN7rocksdb23GetRocksVersionAsStringEb";
 constexpr std::string_view kRocksDbSoname = "librocksdb.so.";
@@ -58,13 +58,15 @@ std::string SeriesIn(std::string_view text, std::string_view before) {
   return std::string(version.substr(0, second_dot));
 }
 
-// Of RocksDB's mark a revision or a 0 follows; what only looks for the mark, as this program does,
-// has it as it is.
+// Of RocksDB's marks, a date follows, and a revision where it is known; what only looks for them,
+// as this program does, has them as they are.
 bool HasRocksDbInside(std::string_view file) {
-  size_t at = 0;
-  while ((at = file.find(kRocksDbMark, at)) != file.npos) {
-    at += std::strlen(kRocksDbMark);
-    if (at < file.size() && file[at] != '\0') return true;
+  for (const std::string_view mark : kRocksDbMarks) {
+    size_t at = 0;
+    while ((at = file.find(mark, at)) != file.npos) {
+      at += mark.size();
+      if (at < file.size() && file[at] != '\0') return true;
+    }
   }
   return false;
 }
