@@ -39,6 +39,11 @@ class LiveFiles : public testing::Test {
     registry_.Register(kFamily, job, File(number, "a", "z"));
     registry_.EndJob(kFamily, job, {}, {number});
   }
+  // One that writes.
+  void BeginCompaction(int job, const std::vector<uint64_t>& inputs) {
+    registry_.BeginJob(kFamily, job, inputs);
+    registry_.BeginFile(kFamily, job, 0);
+  }
 
   LiveFileRegistry registry_;
 };
@@ -47,12 +52,12 @@ TEST_F(LiveFiles, FollowsFlushesAndCompactions) {
   FlushFile(1, 11);
   FlushFile(2, 12);
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11, 12}));
-  registry_.BeginJob(kFamily, 3, {11, 12});
+  BeginCompaction(3, {11, 12});
   registry_.Register(kFamily, 3, File(13, "a", "m"));
   // Its inputs are seen no longer, by itself or others. 0: what is still to come.
   EXPECT_EQ(Others(), (std::vector<uint64_t>{0, 13}));
   const Surroundings own = registry_.Look(kFamily, 3, File(14, "m1", "y"), true);
-  EXPECT_EQ(own.freed_bits, File(11, "", "").filter_bits);         // of two files; one is replaced
+  EXPECT_EQ(own.freed_bits, File(11, "", "").filter_bits);  // of two files; one is replaced
   EXPECT_EQ(Numbers(own.others), (std::vector<uint64_t>{0, 13}));
   registry_.Register(kFamily, 3, File(14, "m1", "y"));
   registry_.EndJob(kFamily, 3, {11, 12}, {13, 14});
@@ -95,9 +100,46 @@ TEST_F(LiveFiles, FollowsSubcompactions) {
   EXPECT_EQ(to_come(file(15, "p", "z", 1)), (Ranges{}));
 }
 
+// What one frees is shared by all that has still to be written, that of the other one too.
+TEST_F(LiveFiles, CompactionsShareWhatTheyFree) {
+  for (int job = 1; job <= 2; job++) FlushFile(job, 10 + job);
+  for (int job = 3; job <= 4; job++) BeginCompaction(job, {static_cast<uint64_t>(8 + job)});
+  for (const int job : {3, 4, 1000}) {
+    const Surroundings around = registry_.Look(kFamily, job, File(15, "a", "m", 50), true);
+    EXPECT_EQ(around.freed_bits, 2 * File(11, "", "").filter_bits) << job;
+    EXPECT_EQ(Numbers(around.others), (std::vector<uint64_t>{0, 0})) << job;
+  }
+}
+
+TEST_F(LiveFiles, FollowsKeysInReverseOrder) {
+  FlushFile(1, 11);
+  registry_.Register(kFamily, 2, File(12, "z", "a"));
+  BeginCompaction(3, {12});
+  registry_.Register(kFamily, 3, File(13, "z", "n", 50));
+  uint64_t to_come = 0;
+  for (const RegisteredFile& other : registry_.Look(kFamily, 4, File(14, "m", "l"), true).others) {
+    if (other.number == 0) to_come += other.entries;
+  }
+  EXPECT_NEAR(to_come, 50, 5);
+}
+
+// As under optimize_filters_for_hits.
+TEST_F(LiveFiles, ExpectsNoFiltersWhereThereWereNone) {
+  RegisteredFile file = File(11, "a", "z");
+  file.policy_id = 0;
+  file.filter_bits = 0;
+  registry_.Register(kFamily, 0, file);
+  BeginCompaction(2, {11});
+  const Surroundings around = registry_.Look(kFamily, 3, File(12, "a", "b"), true);
+  ASSERT_EQ(Numbers(around.others), (std::vector<uint64_t>{0}));
+  EXPECT_EQ(around.others[0].policy_id, 0u);
+  EXPECT_EQ(around.others[0].filter_bits, 0);
+}
+
 TEST_F(LiveFiles, KeepsFilesThatWereMoved) {
   FlushFile(1, 11);
   registry_.BeginJob(kFamily, 2, {11});
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));  // and while they are being moved
   registry_.EndJob(kFamily, 2, {11}, {11});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{11}));
 }
@@ -132,13 +174,16 @@ TEST_F(LiveFiles, DropsOutputsThatCameToNothing) {
 TEST_F(LiveFiles, IsReplacedByWhatTheDatabaseLists) {
   FlushFile(1, 11);
   FlushFile(2, 12);
+  registry_.BeginJob(kFamily, 4, {});
+  registry_.Register(kFamily, 4, File(14, "a", "z"));
   ASSERT_TRUE(registry_.BeginResync());
   EXPECT_FALSE(registry_.BeginResync());  // one at a time
-  // Meanwhile a file comes and one goes.
+  // Meanwhile a file comes, one that was known before is installed, and one goes.
   FlushFile(3, 13);
+  registry_.EndJob(kFamily, 4, {}, {14});
   registry_.Remove(12);
   registry_.Replace("session", {{kFamily, {File(12, "a", "z"), File(20, "a", "z")}}});
-  EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 20}));
+  EXPECT_EQ(Others(), (std::vector<uint64_t>{13, 14, 20}));
   EXPECT_FALSE(registry_.NeedsResync("session", kFamily));
   EXPECT_TRUE(registry_.NeedsResync("another session", kFamily));
   for (int job = 10; job < 80; job++) FlushFile(job, 100 + job);
@@ -175,7 +220,7 @@ TEST_F(LiveFiles, ForgetsACompactionWhoseInputsAnotherOneHas) {
   FlushFile(1, 11);
   registry_.BeginJob(kFamily, 2, {11});
   registry_.Register(kFamily, 2, File(12, "a", "m"));
-  registry_.BeginJob(kFamily, 3, {11});
+  BeginCompaction(3, {11});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{0}));
   registry_.EndJob(kFamily, 3, {11}, {});
   EXPECT_EQ(Others(), (std::vector<uint64_t>{}));

@@ -17,10 +17,14 @@ void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Wri
   std::sort(written.begin(), written.end(),
             [](const WrittenRange& a, const WrittenRange& b) { return a.smallest < b.smallest; });
   std::vector<std::string_view> keys;
-  double total = 0;
+  double total = 0, filtered = 0;
   for (const RegisteredFile& input : inputs) {
-    keys.insert(keys.end(), {input.range->smallest, input.range->largest});
+    const std::string_view from = input.range->smallest, to = input.range->largest;
+    keys.insert(keys.end(), {std::min(from, to), std::max(from, to)});
+    // In another order than the bytewise one, what comes first here may be written last.
+    begins_later = begins_later || to < from;
     total += static_cast<double>(input.entries);
+    if (input.policy_id != 0) filtered += static_cast<double>(input.entries);
   }
   const auto [least, most] = std::minmax_element(keys.begin(), keys.end());
   const std::string_view begin = *least, end = *most;
@@ -60,6 +64,8 @@ void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Wri
   // Overwritten and deleted entries do not come out again. At the beginning little is known of how
   // many there are.
   const double surviving = consumed > 0.05 * total ? std::clamp(came_out / consumed, 0.2, 1.0) : 1;
+  // A last level without filters (optimize_filters_for_hits) gets none again.
+  const bool has_filter = !written.empty() || 2 * filtered > total;
   for (size_t i = 0; i < gaps.size(); i++) {
     const auto rest = static_cast<uint64_t>(surviving * gaps[i]);
     const std::string_view from = i == 0 ? begin : written[i - 1].largest;
@@ -74,7 +80,8 @@ void AddPendingOutput(const std::vector<RegisteredFile>& inputs, std::vector<Wri
     file.range = std::make_shared<const UserKeyRange>(
         UserKeyRange{std::string(from) + '\0', std::string(to)});
     file.entries = file.filter_keys = rest;
-    file.policy_id = self.policy_id;
+    file.policy_id = has_filter ? self.policy_id : 0;
+    if (!has_filter) file.filter_bits = 0;
     around->others.push_back(std::move(file));
   }
 }
@@ -135,7 +142,9 @@ void LiveFileRegistry::EndJob(const std::string& column_family, int job,
   }
   for (const uint64_t output : outputs) {
     const auto it = family.files.find(output);
-    if (it != family.files.end()) it->second.job = 0;
+    if (it == family.files.end()) continue;
+    it->second.job = 0;
+    it->second.clock = ++clock_;  // a resync that goes on may have listed the files before
   }
   // Outputs that came to nothing.
   if (job != 0) EraseFilesOf(job, &family.files);
@@ -215,7 +224,8 @@ Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
     const ColumnFamily& family = found->second;
     std::unordered_map<uint64_t, int> job_of_input;
     for (const auto& [number, its] : family.jobs) {
-      if (its.inputs.empty()) continue;
+      // What writes no files (trivial moves, deletions) only looks like a compaction.
+      if (its.inputs.empty() || (its.writers.empty() && number != job)) continue;
       running[number].writers = its.writers;
       for (const uint64_t input : its.inputs) job_of_input[input] = number;
     }
@@ -227,24 +237,23 @@ Surroundings LiveFileRegistry::Look(const std::string& column_family, int job,
       const auto written = running.find(entry.job);
       if (replaced != job_of_input.end()) {
         running[replaced->second].inputs.push_back(entry.file);
-        if (replaced->second == job) around.freed_bits += bits;
+        around.freed_bits += bits;
       } else {
         around.others.push_back(entry.file);
       }
       if (written == running.end()) continue;
       written->second.outputs.push_back(entry.file);
-      if (entry.job == job) around.freed_bits -= bits;
+      around.freed_bits -= bits;
     }
   }
   for (auto& [number, compaction] : running) {
     if (number == job) compaction.outputs.push_back(self);
     std::unordered_map<uint64_t, WrittenRange> written;  // by writer
     for (const RegisteredFile& output : compaction.outputs) {
-      const UserKeyRange& range = *output.range;
-      WrittenRange& its =
-          written.insert({output.writer, {range.smallest, range.largest, 0}}).first->second;
-      its.smallest = std::min(its.smallest, std::string_view(range.smallest));
-      its.largest = std::max(its.largest, std::string_view(range.largest));
+      const std::string_view from = output.range->smallest, to = output.range->largest;
+      WrittenRange& its = written.insert({output.writer, {from, from, 0}}).first->second;
+      its.smallest = std::min({its.smallest, from, to});
+      its.largest = std::max({its.largest, from, to});
       its.entries += output.entries;
       compaction.writers.erase(output.writer);
     }

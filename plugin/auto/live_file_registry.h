@@ -54,7 +54,8 @@ struct Surroundings {
   // The files that will be there beside it once all running jobs have ended, those included that
   // they have still to write.
   std::vector<RegisteredFile> others;
-  // Bits of the filters that go with its job's inputs, less those of outputs that it has finished.
+  // Bits of the filters that go with the inputs of running compactions, less those of the outputs
+  // that they have finished. All that these have still to write shares them.
   double freed_bits = 0;
   // How its own file will go on, if it is not complete yet (a partition of its filter is due).
   uint64_t entries_to_come = 0;
