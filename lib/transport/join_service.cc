@@ -357,6 +357,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     report->operation = session.operation();
     report->rows_sent = session.rows_sent();
     if (status.ok()) (*lease)->Finished();
+    const std::lock_guard<std::mutex> lock(mutex);  // a worker of the session may still scan
     return status.ok() || whole.ok() ? status : whole;
   }
 

@@ -246,7 +246,7 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
   if (!first.empty()) {
     FrameWriter writer;
     writer.Add(first);
-    stream->Send(writer.TakePiece());
+    while (writer.pending_bytes() > 0) stream->Send(writer.TakePiece());
   }
   const Exchange::Event event = stream->Wait(/*for_arrival=*/true, /*for_room=*/false);
   std::string none;

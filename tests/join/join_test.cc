@@ -303,6 +303,25 @@ TEST(JoinOnExpression, ProvesThatAbsentRowsAreComplete) {
   }
 }
 
+// All ranges are proven then; these rows are not there yet.
+TEST(JoinOnExpression, AServerThatFailsAmongRowsWithoutAKeyHasNotGivenAll) {
+  const std::unique_ptr<Source> there = SourceOf({{"1", "a|b"}, {"2", "none"}}, "value.field(|,2)");
+  MemorySource here(Table{{"b", ""}});
+  Settings settings;
+  settings.tamper = [](uint64_t, bool to_client, std::string* message) {
+    const absl::StatusOr<Message> decoded = Decode(*message);
+    const Rows* const rows = decoded.ok() ? std::get_if<Rows>(&*decoded) : nullptr;
+    if (to_client && rows != nullptr && rows->range == kAbsentRange) {
+      *message = Encode(Failure{absl::UnavailableError("I must go")});
+    }
+    return true;
+  };
+  const Joined joined = JoinSources(Operation::kDifference, &here, there.get(), settings);
+  EXPECT_TRUE(absl::IsUnavailable(joined.piped.status)) << joined.piped.status;
+  EXPECT_TRUE(joined.uncommitted);
+  EXPECT_TRUE(joined.result.empty());
+}
+
 TEST(JoinOnExpression, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
   const std::unique_ptr<Source> here = SourceOf({{"1", "a|b"}, {"2", "none"}}, "value.field(|,2)");
   MemorySource there({});

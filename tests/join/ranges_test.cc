@@ -336,6 +336,22 @@ TEST(SharedRanges, EachKeyIsScannedOnceForAllShards) {
   EXPECT_GT(built, 0u);
 }
 
+// Else a server that is ahead could say where the ranges of another one end.
+TEST(SharedRanges, RangesThatEndElsewhereAreNotShared) {
+  SharedRanges::Options options;
+  SharedRanges ranges(options);
+  SharedRanges::Member first(&ranges), second(&ranges);
+  MemorySource source(Table{{"a", ""}, {"b", ""}, {"c", ""}});
+  std::shared_ptr<FilterMaker> filters;
+  RangeKeys keys;
+  bool scanned = false;
+  ASSERT_TRUE(first.Take(&source, {"", "b"}, 1, 100, &keys, &filters, &scanned).ok());
+  EXPECT_EQ(keys.sum.count, 1u);
+  ASSERT_TRUE(second.Take(&source, {"", std::nullopt}, 1, 100, &keys, &filters, &scanned).ok());
+  EXPECT_EQ(keys.sum.count, 3u);
+  EXPECT_TRUE(scanned);
+}
+
 TEST(SharedRanges, ShardsThatCutRangesStaySharedAfterwards) {
   const auto [here, there] = RandomSides(6000, 9000, 3000, 52);
   std::vector<Table> shards(2);

@@ -46,6 +46,21 @@ Table ReadAll(const std::vector<std::string>& batches, RowBatchReader* reader) {
   return rows;
 }
 
+// Each key shares all of the one before: few bytes make a long one.
+TEST(RowBatch, KeysDoNotGrowBeyondWhatARowMayHave) {
+  RowBatchWriter writer(/*with_keys=*/true);
+  RowBatchReader reader(/*with_keys=*/true, /*most_row_bytes=*/1000);
+  absl::Status status;
+  for (size_t bytes = 300; bytes <= 1200 && status.ok(); bytes += 300) {
+    writer.Add({std::string(bytes, 'k'), ""});
+    std::string batch;
+    writer.TakeBatch(&batch);
+    status = Read(&reader, batch);
+    EXPECT_EQ(status.ok(), bytes <= 1000) << bytes << ": " << status;
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST(RowBatch, RowsOfEverySizeComeBack) {
   std::mt19937_64 random(31);
   Table rows;

@@ -296,7 +296,9 @@ absl::Status SymbolsStep::ReceiveSymbols(std::string_view body) {
   // Each has a byte at least: what it says beyond that, the decoder refuses.
   rateless_bytes_ += RatelessDecoder::kBytesPerSymbol * SymbolsIn(in.Peek());
   RETURN_IF_ERROR(range_->HoldForWork(KeptBytes()));
+  const size_t had = decoder_->symbols();
   if (!decoder_->Consume(&in) || !in.Finished()) return Nonsense("damaged symbols, or too many");
+  if (decoder_->symbols() == had) return Nonsense("no symbols");
   expected_ = Expected::kDifference;
   return absl::OkStatus();
 }

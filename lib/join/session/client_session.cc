@@ -82,7 +82,14 @@ absl::Status ClientSession::On(const HelloAnswer& answer) {
   answered_ = true;
   context_.answer = answer;
   context_.statistics.existing_choice = answer.existing_choice;
-  if (answer.existing_choice == ExistingFilterChoice::kServer) context_.existing.BeginReceiving();
+  if (answer.existing_choice == ExistingFilterChoice::kServer) {
+    const ClientSessionOptions& options = context_.options;
+    // Ranges end where such filters do, which would tear apart a scan that sessions share.
+    if (options.shared != nullptr || !WantsExistingFilters(options.planner.strategy)) {
+      return absl::InvalidArgumentError("the server sends filters that it was not asked for");
+    }
+    context_.existing.BeginReceiving();
+  }
   if (answer.existing_choice == ExistingFilterChoice::kClient) {
     if (!context_.offer.exists()) {
       return absl::InvalidArgumentError("the server wants filters that were not offered");
@@ -133,13 +140,13 @@ absl::Status ClientSession::Advance() {
   if (!status.ok() || !outbox.empty() || ranges_are_left) return status;
   const absl::StatusOr<bool> finished = absent_.Advance();
   if (!finished.ok() || !*finished) return finished.status();
-  done_ = true;
+  done_ = all_is_given_ = true;
   return context_.Send(Goodbye());
 }
 
 std::optional<KeyInterval> ClientSession::Uncommitted() const {
   std::optional<KeyInterval> unfinished = context_.ranges.Unfinished();
-  if (!unfinished && !done_) return KeyInterval{"", ""};
+  if (!unfinished && !all_is_given_) return KeyInterval{"", ""};
   return unfinished;
 }
 
@@ -270,7 +277,8 @@ absl::StatusOr<bool> AbsentRowsFetch::Advance() {
   if (!options.absent_rows || !WantsAbsentRows(options.operation)) return true;
   if (SendsUnmatched(options.operation) && theirs.count > 0 && !received_) {
     reader_ = std::make_unique<AbsentRowsReader>(theirs, options.salt, options.most_row_bytes,
-                                                 context_->sink, options.memory);
+                                                 options.most_unproven_bytes, context_->sink,
+                                                 options.memory);
     RETURN_IF_ERROR(context_->Send(Fetch{kAbsentRange, attempt_}));
     return false;
   }

@@ -114,6 +114,7 @@ class ClientSession final : public Session {
   AbsentRowsFetch absent_;
   absl::Status begun_;  // of the hello
   bool answered_ = false, done_ = false, other_side_failed_ = false;
+  bool all_is_given_ = false;  // rows with a NULL key too
 };
 
 }  // namespace rocksieve::join

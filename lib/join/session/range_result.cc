@@ -113,17 +113,23 @@ absl::Status RangeResult::Receive(std::string_view batch) {
   });
 }
 
+namespace {
+
+absl::Status TooManyUnproven(uint64_t most_bytes) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the other side sends more than ", most_bytes,
+                   " bytes of rows in a range of keys, which have to wait for its proof: use "
+                   "smaller ranges, or a temporary directory with more room"));
+}
+
+}  // namespace
+
 absl::Status RangeResult::CheckRow(const Row& row, bool new_key) {
   rows_received_++;
   // As it goes to the sink.
   bytes_received_ +=
       row.value.size() + (SendsMatched(operation_) && !new_key ? own_row_.key : row.key).size() + 1;
-  if (bytes_received_ > limits_.most_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the other side sends more than ", limits_.most_bytes,
-                     " bytes of rows in a range of keys, which have to wait for its proof: use "
-                     "smaller ranges, or a temporary directory with more room"));
-  }
+  if (bytes_received_ > limits_.most_bytes) return TooManyUnproven(limits_.most_bytes);
   if (new_key || compares()) return absl::OkStatus();
   if (limits_.keys_are_unique) {
     return absl::InvalidArgumentError("the other side sent two rows of one key");
@@ -290,10 +296,12 @@ absl::Status AbsentRowsWriter::Next(Rows* rows) {
 }
 
 AbsentRowsReader::AbsentRowsReader(const SetSum& expected, uint64_t session_salt,
-                                   uint64_t most_row_bytes, Sink* sink, MemoryAccount* memory)
+                                   uint64_t most_row_bytes, uint64_t most_bytes, Sink* sink,
+                                   MemoryAccount* memory)
     : expected_(expected),
       salt_(AbsentSaltOf(session_salt)),
       summer_(salt_),
+      most_bytes_(most_bytes),
       sink_(sink),
       reader_(/*with_keys=*/false, most_row_bytes, memory) {}
 
@@ -303,6 +311,8 @@ absl::Status AbsentRowsReader::Receive(std::string_view batch) {
     if (received_.count > expected_.count) {
       return absl::AbortedError("the other side sent more rows than it said that it has");
     }
+    received_bytes_ += row.value.size() + 1;
+    if (received_bytes_ > most_bytes_) return TooManyUnproven(most_bytes_);
     return sink_->Add({"", row.value}, Side::kServer);
   });
 }

@@ -159,7 +159,7 @@ class AbsentRowsReader {
  public:
   // `memory` may be null.
   AbsentRowsReader(const SetSum& expected, uint64_t session_salt, uint64_t most_row_bytes,
-                   Sink* sink, MemoryAccount* memory);
+                   uint64_t most_bytes, Sink* sink, MemoryAccount* memory);
   absl::Status Receive(std::string_view batch);
   absl::Status Finish() const;
   uint64_t rows() const { return received_.count; }
@@ -168,9 +168,11 @@ class AbsentRowsReader {
   const SetSum expected_;
   const uint64_t salt_;
   const SetSummer summer_;
+  const uint64_t most_bytes_;
   Sink* const sink_;
   RowBatchReader reader_;
   SetSum received_;
+  uint64_t received_bytes_ = 0;
 };
 
 }  // namespace rocksieve::join

@@ -9,8 +9,8 @@ namespace rocksieve::join {
 // Guarded by SharedRanges::mutex_, apart from the filter.
 class SharedRanges::Range final : public FilterMaker {
  public:
-  Range(std::string first_key, uint64_t range_salt)
-      : begin(std::move(first_key)), salt(range_salt) {}
+  Range(KeyInterval range_interval, uint64_t range_salt)
+      : interval(std::move(range_interval)), salt(range_salt) {}
 
   std::shared_ptr<const FilterBlock> Make(FilterSpec* spec, const Candidates& candidates,
                                           uint64_t message_salt, bool* built) override {
@@ -38,7 +38,7 @@ class SharedRanges::Range final : public FilterMaker {
     keys = std::move(scanned);
   }
 
-  const std::string begin;
+  const KeyInterval interval;
   const uint64_t salt;
   bool scanning = true;
   std::shared_ptr<const RangeKeys> keys;  // null while they are scanned, or if that failed
@@ -71,7 +71,7 @@ absl::Status SharedRanges::Member::Take(Source* source, const KeyInterval& inter
                                         std::shared_ptr<FilterMaker>* filters, bool* scanned) {
   std::unique_lock<std::mutex> lock(ranges_->mutex_);
   *scanned = true;
-  std::shared_ptr<Range> range = ranges_->Find(interval.begin, range_salt);
+  std::shared_ptr<Range> range = ranges_->Find(interval, range_salt);
   if (range != nullptr) {
     ranges_->changed_.wait(lock, [&range] { return !range->scanning; });
     if (range->keys != nullptr) {
@@ -93,7 +93,7 @@ absl::Status SharedRanges::Member::Take(Source* source, const KeyInterval& inter
     return ScanKeys(source, interval, range_salt, most_keys, keys);
   }
   behind_ = false;
-  range = std::make_shared<Range>(interval.begin, range_salt);
+  range = std::make_shared<Range>(interval, range_salt);
   range->taken_by.insert(this);
   ranges_->kept_.push_back(range);
   ranges_->next_ = interval.begin + '\0';
@@ -127,10 +127,11 @@ void SharedRanges::EndScan(const std::shared_ptr<Range>& range,
   DropUnwanted();
 }
 
-std::shared_ptr<SharedRanges::Range> SharedRanges::Find(const std::string& begin,
+std::shared_ptr<SharedRanges::Range> SharedRanges::Find(const KeyInterval& interval,
                                                         uint64_t salt) const {
   for (const std::shared_ptr<Range>& range : kept_) {
-    if (range->begin == begin && range->salt == salt) return range;
+    const KeyInterval& its = range->interval;
+    if (its.begin == interval.begin && its.end == interval.end && range->salt == salt) return range;
   }
   return nullptr;
 }

@@ -69,7 +69,7 @@ class SharedRanges {
   explicit SharedRanges(const Options& options) : options_(options) {}
 
  private:
-  std::shared_ptr<Range> Find(const std::string& begin, uint64_t salt) const;
+  std::shared_ptr<Range> Find(const KeyInterval& interval, uint64_t salt) const;
   bool IsWanted(const Range& range) const;
   void DropUnwanted();
   // The keys are null if they could not be scanned. REQUIRES: the mutex is held.
