@@ -178,6 +178,45 @@ TEST(RocksDbSource, SaysThatAFileIsDamaged) {
   EXPECT_NE(cursor->status().message().find("\"default\""), absl::string_view::npos);
 }
 
+// By RocksDB's iterator too, since a row is not flushed; before 8.3.3 it leaves out, without a
+// word, a file whose first block is damaged.
+TEST(RocksDbSource, SaysThatALaterFileIsDamaged) {
+  TemporaryDirectory directory;
+  rocksdb::Options options = OptionsOf();
+  options.target_file_size_base = 20'000;
+  options.compression = rocksdb::kNoCompression;
+  const DbPtr db = Open(options, directory / "db");
+  for (int i = 0; i < 1000; i++) {
+    Must(db->Put(rocksdb::WriteOptions(), NumberedKey(i), std::string(100, 'v')));
+  }
+  rocksdb::CompactRangeOptions all;  // not moved as it is
+  all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  Must(db->CompactRange(all, nullptr, nullptr));
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  ASSERT_GT(files.size(), 3u);
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.smallestkey < b.smallestkey; });
+  std::fstream table(files[2].db_path + files[2].name,
+                     std::ios::in | std::ios::out | std::ios::binary);
+  table.seekp(50);
+  table.write("\x55\xaa", 2);
+  table.close();
+  Must(db->Put(rocksdb::WriteOptions(), "not flushed", ""));
+  const auto source = RocksDbSource::Open(db.get(), db->DefaultColumnFamily());
+  Must(source.status());
+  Row row;
+  const std::unique_ptr<Cursor> cursor = (*source)->Scan({});
+  EXPECT_NE((*source)->why_not_walked(), "");
+  while (cursor->Next(&row)) {
+  }
+  EXPECT_TRUE(absl::IsDataLoss(cursor->status())) << cursor->status();
+  const std::unique_ptr<Cursor> before = (*source)->Scan({"", files[1].smallestkey});
+  while (before->Next(&row)) {
+  }
+  EXPECT_TRUE(before->status().ok()) << before->status();
+}
+
 // Two live databases, on whole keys and on an expression, in every operation, while both change.
 TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
   TemporaryDirectory directory;

@@ -134,6 +134,40 @@ TEST(ReadOnlySnapshot, FindsLogsInAnotherDirectory) {
   EXPECT_EQ(RowsOf(*View(path)), (Oracle{{"a", "1"}}));
 }
 
+// What the owner writes later is in its logs, which are not those of the state, though its OPTIONS
+// may name them.
+TEST(KeptStates, HaveTheirOwnLogs) {
+  TemporaryDirectory directory;
+  DbConfig config("rocksieve.bloom:10");
+  const std::string path = directory / "db";
+  config.options.wal_dir = path + "/./";
+  const DbPtr db = Open(config.Build(), path);
+  Must(db->Put(rocksdb::WriteOptions(), "a", "1"));
+  const KeptStates states(directory / "states");
+  std::unique_ptr<ReadOnlySnapshot> state;
+  std::string name;
+  Must(states.OpenAndKeep(path, "default", nullptr, &state, &name));
+  Must(db->Put(rocksdb::WriteOptions(), "b", "2"));
+  Must(states.Open(name, "default", nullptr, &state));
+  EXPECT_EQ(RowsOf(*state), (Oracle{{"a", "1"}}));
+}
+
+TEST(KeptStates, AreGoneIfTheirLogsAreCutOff) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "db";
+  const DbPtr db = Open(DbConfig("rocksieve.bloom:10").Build(), path);
+  for (const char* key : {"a", "b"}) Must(db->Put(rocksdb::WriteOptions(), key, "1"));
+  const KeptStates states(directory / "states");
+  std::unique_ptr<ReadOnlySnapshot> state;
+  std::string name;
+  Must(states.OpenAndKeep(path, "default", nullptr, &state, &name));
+  for (const auto& entry : fs::recursive_directory_iterator(directory / "states")) {
+    if (entry.path().extension() != ".log") continue;
+    fs::resize_file(entry.path(), entry.file_size() - 3);
+  }
+  EXPECT_TRUE(states.Open(name, "default", nullptr, &state).IsNotFound());
+}
+
 void ExpectWholeViewsBeside(const rocksdb::Options& options, int looks,
                             int batches_per_flush = 97) {
   TemporaryDirectory directory;

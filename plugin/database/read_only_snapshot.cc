@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -16,6 +18,7 @@
 
 #include "plugin/database/column_family.h"
 #include "plugin/database/rocksdb_open.h"
+#include "support/files.h"
 
 namespace rocksieve {
 namespace {
@@ -36,7 +39,7 @@ class UnknownMergeOperator final : public rocksdb::MergeOperator {
 rocksdb::DBOptions SnapshotOptions(const SnapshotFiles& files) {
   rocksdb::DBOptions options;
   options.env = files.env();
-  options.wal_dir = files.options().Value("DBOptions", "wal_dir");
+  options.wal_dir = files.wal_dir();
   options.max_open_files = -1;  // holds all of them from the start
   options.skip_stats_update_on_db_open = true;
   options.track_and_verify_wals_in_manifest = true;  // as in database.cc
@@ -107,6 +110,7 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
 namespace fs = std::filesystem;
 
 constexpr size_t kNameBytes = 16;
+constexpr char kLastWrite[] = "LAST-WRITE";  // of a kept state: its sequence number
 constexpr char kUnfinished[] = ".unfinished";
 constexpr std::chrono::hours kUnfinishedFor{1};  // then nobody will finish it
 
@@ -122,9 +126,27 @@ bool IsName(const std::string& name) {
          name.find_first_not_of("0123456789ABCDEF") == std::string::npos;
 }
 
+// Under another name first: nobody opens a state of which a part is gone.
 void Remove(const fs::path& path) {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
+  std::error_code error;
+  const fs::path dropped =
+      path.extension() == kUnfinished ? path : fs::path(path.string() + kUnfinished);
+  fs::rename(path, dropped, error);
+  fs::remove_all(error ? path : dropped, error);
+}
+
+Status WriteFile(const std::string& path, const std::string& text) {
+  std::string error;
+  const std::unique_ptr<PendingFile> file = PendingFile::Create(path, &error);
+  if (file != nullptr && file->Append(text, &error) && file->Publish(&error) == 0) {
+    return Status::OK();
+  }
+  return Status::IOError(error);
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace
@@ -132,13 +154,13 @@ void Remove(const fs::path& path) {
 Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& column_family,
                               std::unique_ptr<ReadOnlySnapshot>* view,
                               const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter,
-                              const std::string& keep_in) {
+                              const std::string& keep_in, bool is_kept) {
   Status status = CheckIsDatabase(directory);
   if (status.ok()) status = CheckOpenFilesLimit(directory);
   if (!status.ok()) return status;
   std::unique_ptr<ReadOnlySnapshot> opened(new ReadOnlySnapshot);
-  opened->files_ =
-      std::make_unique<SnapshotFiles>(directory, WriteAheadLogs::kAreRead, /*hold_tables=*/true);
+  opened->files_ = std::make_unique<SnapshotFiles>(directory, WriteAheadLogs::kAreRead,
+                                                   /*hold_tables=*/true, is_kept);
   // Of an owner that deletes its files faster than they can be linked, a later state.
   constexpr int kMostStates = 10;
   for (int i = 0; i < kMostStates; i++) {
@@ -151,6 +173,12 @@ Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& c
     opened->files_->HoldOnlyFilesOf(opened->open_.db.get(), opened->open_.handles);
     if (!keep_in.empty()) status = opened->files_->Keep(keep_in);
     if (!status.IsPathNotFound()) break;
+  }
+  // The last write that it has: of a log that is cut off or overwritten, RocksDB says nothing.
+  const std::string last = std::to_string(opened->db()->GetLatestSequenceNumber());
+  if (status.ok() && !keep_in.empty()) status = WriteFile(keep_in + "/" + kLastWrite, last);
+  if (status.ok() && is_kept && ReadFile(directory + "/" + kLastWrite) != last) {
+    status = Status::NotFound("its logs are not as they were");
   }
   if (!status.ok()) return status;
   *view = std::move(opened);
@@ -225,7 +253,8 @@ Status KeptStates::Open(const std::string& name, const std::string& column_famil
                         std::unique_ptr<ReadOnlySnapshot>* state) const {
   if (!IsName(name)) return Status::NotFound("no state has such a name");
   const Status status = ReadOnlySnapshot::Open(FolderOf(column_family) + "/" + name, column_family,
-                                               state, rate_limiter);
+                                               state, rate_limiter, /*keep_in=*/"",
+                                               /*is_kept=*/true);
   if (status.ok()) return status;
   return Status::NotFound("the state " + name + " of the column family " + column_family +
                           " is not kept any more: " + MessageOf(status));

@@ -27,12 +27,12 @@ class ReadOnlySnapshot {
   // thing and the remedy.
   // `rate_limiter` may be null; reads of tables are charged to it with priority IO_LOW, if they
   // have that (ReadOptions::rate_limiter_priority).
-  // With `keep_in`, the state is kept there (SnapshotFiles::Keep()), and opens as just what is seen
-  // here, later and in other processes.
+  // With `keep_in`, the state is kept there (SnapshotFiles::Keep()), and opens with `is_kept` as
+  // just what is seen here, later and in other processes; NotFound if it is not that any more.
   static rocksdb::Status Open(const std::string& directory, const std::string& column_family,
                               std::unique_ptr<ReadOnlySnapshot>* view,
                               const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter = nullptr,
-                              const std::string& keep_in = "");
+                              const std::string& keep_in = "", bool is_kept = false);
   ReadOnlySnapshot(const ReadOnlySnapshot&) = delete;
   ReadOnlySnapshot& operator=(const ReadOnlySnapshot&) = delete;
 

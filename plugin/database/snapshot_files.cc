@@ -222,9 +222,11 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
   std::string manifest_;
 };
 
-SnapshotFiles::SnapshotFiles(std::string directory, WriteAheadLogs logs, bool hold_tables)
+SnapshotFiles::SnapshotFiles(std::string directory, WriteAheadLogs logs, bool hold_tables,
+                             bool is_kept)
     : directory_(std::move(directory)),
       logs_(logs),
+      is_kept_(is_kept),
       files_(std::make_shared<Files>(logs, hold_tables)),
       env_(rocksdb::NewCompositeEnv(files_)) {}
 
@@ -274,10 +276,14 @@ Status SnapshotFiles::Refresh(Time deadline) {
 void SnapshotFiles::HoldDirectories() {
   files_->HoldDirectory(directory_, /*only_logs=*/false);
   LoadOptions();
-  const std::string logs = options_.Value("DBOptions", "wal_dir");
+  const std::string logs = wal_dir();
   if (!logs.empty() && Normal(logs) != Normal(directory_)) {
     files_->HoldDirectory(logs, /*only_logs=*/true);
   }
+}
+
+std::string SnapshotFiles::wal_dir() const {
+  return is_kept_ ? "" : options_.Value("DBOptions", "wal_dir");
 }
 
 void SnapshotFiles::LoadOptions() {
@@ -322,7 +328,7 @@ void SnapshotFiles::HoldOnlyFilesOf(rocksdb::DB* db,
 }
 
 Status SnapshotFiles::Keep(const std::string& directory) const {
-  const std::string logs = options_.Value("DBOptions", "wal_dir");
+  const std::string logs = wal_dir();
   if (!logs.empty() && Normal(logs) != Normal(directory_)) {
     return Status::InvalidArgument("the state of " + directory_ +
                                    " cannot be kept: its write-ahead logs are in " + logs);

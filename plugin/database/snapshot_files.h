@@ -102,7 +102,8 @@ uint64_t RaiseOpenFilesLimit();
 class SnapshotFiles {
  public:
   // Holds CURRENT, MANIFEST, OPTIONS files and logs; tables and blobs too if `hold_tables`.
-  SnapshotFiles(std::string directory, WriteAheadLogs logs, bool hold_tables);
+  // `is_kept`: Keep() made it, so that its logs are its own, wherever its OPTIONS say.
+  SnapshotFiles(std::string directory, WriteAheadLogs logs, bool hold_tables, bool is_kept = false);
   ~SnapshotFiles();
   SnapshotFiles(const SnapshotFiles&) = delete;
   SnapshotFiles& operator=(const SnapshotFiles&) = delete;
@@ -120,6 +121,9 @@ class SnapshotFiles {
 
   // The latest OPTIONS file; empty if there is none.
   const OptionsFile& options() const { return options_; }
+
+  // Where its logs are, as its OPTIONS say; empty: in its own directory.
+  std::string wal_dir() const;
 
   // Lets go of tables and blobs that these column families do not have: what is held takes place on
   // the disk, even if its owner deletes it.
@@ -143,6 +147,7 @@ class SnapshotFiles {
 
   const std::string directory_;
   const WriteAheadLogs logs_;
+  const bool is_kept_;
   const std::shared_ptr<Files> files_;
   const std::unique_ptr<rocksdb::Env> env_;
   OptionsFile options_;

@@ -8,6 +8,7 @@
 
 #include <absl/strings/str_cat.h>
 #include <rocksdb/comparator.h>
+#include <rocksdb/version.h>
 
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"
@@ -218,8 +219,10 @@ std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool wi
       idle->pop_back();
     }
   }
-  const bool pinned = iterator != nullptr;
-  if (!pinned) iterator.reset(db_->NewIterator(read_, family_));
+  const rocksdb::Status checked = with_readahead ? CheckFirstBlocks(shown) : rocksdb::Status::OK();
+  if (!checked.ok()) iterator.reset(rocksdb::NewErrorIterator(checked));
+  const bool pinned = iterator != nullptr && checked.ok();
+  if (iterator == nullptr) iterator.reset(db_->NewIterator(read_, family_));
   if (shown.begin.empty()) {
     iterator->SeekToFirst();  // whatever the order
   } else {
@@ -232,6 +235,28 @@ std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool wi
   }
   return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
                                           std::move(doing), options_.values);
+}
+
+rocksdb::Status RocksDbSource::CheckFirstBlocks(const KeyInterval& interval) {
+  constexpr bool kNeeded = ROCKSDB_MAJOR * 10000 + ROCKSDB_MINOR * 100 + ROCKSDB_PATCH < 80303;
+  constexpr size_t kReadBytes = 64 << 10;
+  for (const PinnedTree::File& file : tree_.files) {
+    const bool is_outside =
+        file.largest < interval.begin || (interval.end && file.smallest >= *interval.end);
+    if (!kNeeded || file.level == 0 || is_outside) continue;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (checked_.count(file.path) > 0) continue;
+    }
+    std::unique_ptr<TableEntries> entries;
+    rocksdb::Status status =
+        TableEntries::Open(tree_.env, file.path, kReadBytes, /*limiter=*/nullptr, &entries);
+    if (status.ok()) status = entries->CheckFirstBlock();
+    if (status.IsCorruption()) return status;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    checked_.insert(file.path);
+  }
+  return rocksdb::Status::OK();
 }
 
 // All of one state: if the memtables or files changed in between, again. In a database so busy that

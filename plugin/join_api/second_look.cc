@@ -195,7 +195,7 @@ class ChangeJudge {
 
   // By digests; the other side's value at least is not here.
   absl::Status AddKnown(std::string_view key, const std::string& mine, const std::string& theirs) {
-    found_.push_back({std::string(key), mine, theirs});
+    Remember(key, mine, theirs);
     if (wants_values_) {
       without_values_.emplace_back(key);
       return absl::OkStatus();
@@ -228,13 +228,18 @@ class ChangeJudge {
                     {std::string(pair.remote->digest), pair.remote->value});
   }
 
+  // One more than are kept tells that there are too many.
+  void Remember(std::string_view key, const std::string& mine, const std::string& theirs) {
+    if (found_.size() <= kMostDifferentRows) found_.push_back({std::string(key), mine, theirs});
+  }
+
   struct SideOfRow {
     std::string digest;
     std::string_view value;
   };
 
   absl::Status AddFound(std::string_view key, const SideOfRow& mine, const SideOfRow& theirs) {
-    found_.push_back({std::string(key), mine.digest, theirs.digest});
+    Remember(key, mine.digest, theirs.digest);
     return AddRows(key, mine, theirs);
   }
 
@@ -293,7 +298,8 @@ absl::Status SecondLook::OpenChanges(const Cancellation* cancellation) {
   if (!before.ok()) return before.status();
   replaced_ = before->local;
   const uint64_t now = SecondsNow();
-  const uint64_t age = now - std::min(now, before->full_at_seconds);
+  if (now < before->full_at_seconds) return absl::NotFoundError("the clock was set back");
+  const uint64_t age = now - before->full_at_seconds;
   if (age >= static_cast<uint64_t>(std::chrono::seconds(full_every_).count())) {
     return absl::NotFoundError(absl::StrCat("all was compared ", age / 3600, " hours ago"));
   }
@@ -337,6 +343,7 @@ absl::Status SecondLook::Run(const Peer& peer, const JoinOptions& options, bool 
     why_full_ = std::string(status.message());
     changed_ = nullptr;
     before_ = {};
+    next_.different.clear();
   }
   next_.full_at_seconds = SecondsNow();
   return JoinTo(Operation::kSymmetric, PresentRows(), peer, options,

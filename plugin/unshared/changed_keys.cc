@@ -12,7 +12,8 @@ namespace {
 
 using rocksdb::Status;
 
-constexpr size_t kReadaheadBytes = 1 << 20;
+constexpr size_t kMostReadaheadBytes = 1 << 20, kLeastReadaheadBytes = 16 << 10;
+constexpr size_t kReadaheadBytesOfAll = 64 << 20;
 constexpr size_t kMostLogKeyBytes = size_t{256} << 20;  // of each state
 
 bool IsDeletion(const TableEntry& entry) {
@@ -71,10 +72,12 @@ Status ChangedKeys::Open(const ReadOnlySnapshot& first, const ReadOnlySnapshot& 
 
 Status ChangedKeys::OpenFiles(const std::vector<StateFile>& files, rocksdb::Env* env, bool is_first,
                               rocksdb::RateLimiter* limiter) {
+  const size_t readahead_bytes = std::clamp(kReadaheadBytesOfAll / (files.size() + 1),
+                                            kLeastReadaheadBytes, kMostReadaheadBytes);
   for (const StateFile& file : files) {
     auto reader = std::make_unique<Reader>();
     reader->is_first = is_first;
-    Status status = TableEntries::Open(env, file.path, kReadaheadBytes, limiter, &reader->entries);
+    Status status = TableEntries::Open(env, file.path, readahead_bytes, limiter, &reader->entries);
     if (status.ok()) status = reader->entries->CheckFirstBlock();
     if (!status.ok()) return status;
     const TableProperties& properties = reader->entries->table().properties();
