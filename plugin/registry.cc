@@ -209,8 +209,9 @@ const char rocksieve_built_for[] =
     "rocksieve_built_for:" ROCKSIEVE_SERIES(ROCKSDB_MAJOR, ROCKSDB_MINOR);
 
 rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** error) {
-  std::string problem = rocksieve::RocksDbVersionMismatch();
+  std::string problem;
   try {
+    problem = rocksieve::RocksDbVersionMismatch();
     std::unique_ptr<const rocksieve::Policy> policy;
     if (problem.empty()) policy = rocksieve::PolicyFor(spec == nullptr ? "" : spec, &problem);
     // A rocksdb_filterpolicy_t is a FilterPolicy (db/c.cc, all releases), and is used as no more.

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -91,6 +92,8 @@ void KeyColumn::TakeLayout(const ArrowSchema& schema, const ArrowArray& array) {
   const std::string format = schema.format == nullptr ? "" : schema.format;
   if (schema.dictionary != nullptr) Refuse("keys are in a dictionary: cast the column to binary");
   offset_ = array.offset;
+  Expect(offset_ >= 0 && offset_ <= std::numeric_limits<int64_t>::max() - outer_offset_ - size_,
+         "its offset is none");
   const int64_t first = offset_ + outer_offset_, last = first + size_;
   if (format == "n") {
     CheckArray(array, 0);

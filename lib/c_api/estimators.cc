@@ -160,8 +160,8 @@ unsigned char rocksieve_estimator_count(const rocksieve_estimator_t* estimator, 
       if constexpr (requires { from.Count(""); }) {
         *count = from.Count({key, length});
         if (excess != nullptr) {
-          const auto most = static_cast<uint64_t>(from.ErrorBound());
-          *excess = std::min(*count, most);
+          const double most = from.ErrorBound();
+          *excess = most < static_cast<double>(*count) ? static_cast<uint64_t>(most) : *count;
         }
         return 1;
       } else {

@@ -131,7 +131,9 @@ uint64_t rocksieve_filter_key_count(const rocksieve_filter_t* filter) {
 }
 
 double rocksieve_filter_false_positive_rate(const rocksieve_filter_t* filter) {
-  return filter == nullptr ? 1 : rocksieve::ExpectedFalsePositiveRate(filter->info);
+  if (filter == nullptr) return 1;
+  return rocksieve::WithoutThrowing<double>(
+      1, nullptr, [&] { return rocksieve::ExpectedFalsePositiveRate(filter->info); });
 }
 
 void rocksieve_filter_destroy(rocksieve_filter_t* filter) { delete filter; }
@@ -140,7 +142,9 @@ unsigned char rocksieve_builder_add_arrow(rocksieve_builder_t* builder, const Ar
                                           const ArrowArray* array, const char* column,
                                           char** error) {
   return rocksieve::AddArrow(builder, schema, array, column, error, [&](std::string_view key) {
-    builder->builder.AddKey(key);
+    const bool was_complete = std::exchange(builder->complete, false);
+    builder->builder.AddKey(key);  // may throw
+    builder->complete = was_complete;
     return true;
   });
 }

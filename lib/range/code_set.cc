@@ -328,7 +328,8 @@ void BuildHashedCodes(std::vector<uint64_t> places, double bits, std::string* pa
   // The size falls with the universe nearly in a straight line: one bit per code and halving.
   constexpr int kMostSteps = 6;
   for (int step = 0;; step++) {
-    const double universe = std::max(std::exp2(log2_gap) * count, 4.0 * kBlockValues);
+    const double universe = std::clamp(std::exp2(log2_gap) * count, 4.0 * kBlockValues,
+                                       static_cast<double>(kMaxUniverse / 2));
     const Layout layout = LayoutFor(universe, places.size());
     CodesOf(places, layout.universe(), &codes);
     Coder coder(layout);

@@ -135,6 +135,8 @@ class RangeFilter final : public Filter {
   }
 
   bool MayContain(std::string_view key) const override {
+    // In the filters of RocksDB's tables it is not, whether it is there or not.
+    if (key.empty()) return true;
     if (keys_ != nullptr && !keys_->MayContainHash(KeyHash(key))) return false;
     if (has_order_ && !order_.MayContain(key)) return false;
     for (const PrefixPart& part : prefixes_) {
@@ -144,6 +146,7 @@ class RangeFilter final : public Filter {
   }
 
   bool MayContainRange(std::string_view begin, std::string_view end) const override {
+    if (begin.empty()) return true;
     // Nearly always, the first eight bytes tell.
     const uint64_t end_head = NumberAt(end, 0, kNumberBytes);
     if (NumberAt(begin, 0, kNumberBytes) >= end_head && begin >= end) return true;

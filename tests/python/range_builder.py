@@ -148,7 +148,7 @@ def hashed_order(keys, plan, salt):
     budget = charged(plan.bits - 8 * ORDER_HEAD, 192)
     gap = log2_gap_for(budget / count)
     for step in range(7):
-        layout = code_layout(max(math.exp2(gap) * count, 512.0), count)
+        layout = code_layout(min(max(math.exp2(gap) * count, 512.0), 2.0 ** 61), count)
         codes = sorted({code_of(place, layout.universe) for place in places})
         payload = codes_payload(codes, layout)
         over = (8 * len(payload) - 192 - budget) / count

@@ -356,7 +356,7 @@ def range_payload_ok(block):
 
 
 def range_query(block, key):
-    return all(part.may_contain(key) for part in read_range_payload(block).parts)
+    return key == b"" or all(part.may_contain(key) for part in read_range_payload(block).parts)
 
 
 def range_query_hash(block, h):
@@ -368,7 +368,7 @@ def range_query_hash(block, h):
 def range_may_contain(block, begin, end):
     """Whether the block may contain a key of [begin, end)."""
     payload = read_range_payload(block)
-    if begin >= end or (payload.is_partition and end > payload.bound):
+    if begin == b"" or begin >= end or (payload.is_partition and end > payload.bound):
         return True
     if len(end) <= payload.shortest:
         end = end.rstrip(b"\0")

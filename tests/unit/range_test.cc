@@ -105,6 +105,15 @@ TEST(CodeSet, OfHashedPlacesHasTheirCodesAndTheSizeItWasGiven) {
   }
 }
 
+TEST(CodeSet, OfMorePlacesThanBitsCanTellApartCanBeRead) {
+  Random random(7);
+  std::vector<uint64_t> places(size_t{1} << 19);
+  for (uint64_t& place : places) place = random();
+  std::string payload;
+  BuildHashedCodes(places, 64.0 * static_cast<double>(places.size()), &payload);
+  EXPECT_TRUE(OpenedCodes(payload).is_open);
+}
+
 // From 2^53 on, not every universe is a double.
 TEST(CodeSet, HasTheLastCodeOfAnyUniverse) {
   constexpr uint64_t kGap = uint64_t{1} << 44;
