@@ -186,7 +186,10 @@ ILL = (
     *(("damaged-filters", [loaded(spec, "--compact", options=ONE_FILE), flipped(in_its_filter)],
        r"\.sst", "offset") for spec in (OURS, BUILT_IN)),
     ("unreadable-files", [loaded(OURS, "--compact", options=ONE_FILE),
-                          flipped(lambda _, size: size - 3)], r"\.sst"),
+                          flipped(lambda _, size: size - 3)], r"\.sst", "ldb repair on a copy"),
+    # It may be where no OPTIONS file says.
+    ("unreadable-files", [loaded(OURS, "--compact", options=ONE_FILE),
+                          lambda test: test.tables()[0].unlink()], "db_paths or cf_paths"),
     ("filters-exceed-cache", [loaded(options=table_options(CACHED + "20K", SMALL))],
      r"capacity : 20480", r"filters in it: \d\d,\d\d\d bytes", "cache_index_and_filter_blocks=true",
      r"filter_policy=rocksieve\.auto:1\d(kB|\d00B), with listeners=\{rocksieve\.listener\}"),

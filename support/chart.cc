@@ -343,7 +343,7 @@ std::string TerminalDrawing(const Chart& chart, size_t width) {
   const int decade_count = decades.highest - decades.lowest;
   const int rows_per_decade = std::clamp(kRows / decade_count, 1, kMostRowsPerDecade);
   const auto rows = static_cast<size_t>(decade_count * rows_per_decade + 1);
-  const size_t columns = width - kAxisColumns - 1;
+  const size_t columns = std::max<size_t>(width, kAxisColumns + 10) - kAxisColumns - 1;
   std::vector<std::string> cells(rows, std::string(columns, ' '));
 
   const auto row_of = [&](double y) {

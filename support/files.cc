@@ -155,6 +155,11 @@ bool FindOutputPlace(const std::string& path, OutputPlace* place, std::string* e
 
 std::unique_ptr<PendingFile> PendingFile::Create(const std::string& path, std::string* error) {
   std::unique_ptr<PendingFile> file(new PendingFile(path));
+  struct stat there {};
+  if (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    *error = path + " is a device or a pipe, which no file may replace: name a file";
+    return nullptr;
+  }
   if (file->OpenUnnamed() == 0) return file;
   const int number = file->OpenNamed();
   if (number == 0) return file;

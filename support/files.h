@@ -77,7 +77,7 @@ bool FindOutputPlace(const std::string& path, OutputPlace* place, std::string* e
 class PendingFile {
  public:
   // In the directory of `path`, which is not touched before Publish(). Null, and a sentence, if
-  // that directory is not there or may not be written to.
+  // that directory is not there or may not be written to, or `path` is a device or a pipe.
   static std::unique_ptr<PendingFile> Create(const std::string& path, std::string* error);
   // What was not published is gone.
   ~PendingFile();

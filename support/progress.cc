@@ -53,7 +53,8 @@ std::string ProgressLine(const std::string& command, const ProgressState& state,
   if (lasts && done > 0 && done < units) {
     left = "  " + ShortTime(state.seconds * (units - done) / done) + " left";
   }
-  std::string head = command + ": " + state.step;
+  std::string head = command + ": " + WithoutControls(state.step);
+  std::replace(head.begin(), head.end(), '\n', ' ');
   const auto width = [&] {
     return head.size() + percent.size() + amount.size() + rate.size() + left.size();
   };

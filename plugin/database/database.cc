@@ -134,6 +134,11 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
                     "so that files in order look out of order.\nSee single files with: rocksieve "
                     "inspect FILE.sst");
   }
+  if (says("Missing WAL") || says("Size mismatch: WAL")) {
+    return Sentence(what + text +
+                    "\nThe MANIFEST records a write-ahead log that is not there as it should be: "
+                    "the database is a copy without its logs (wal_dir), or the log is damaged.");
+  }
   if (says("does not match existing comparator")) {
     return Sentence(what + text +
                     "\nIts OPTIONS file does not name the comparator; without it "
@@ -176,9 +181,12 @@ class AnyMergeOperator final : public rocksdb::AssociativeMergeOperator {
   }
 };
 
-rocksdb::DBOptions LookOnlyOptions(rocksdb::Env* env, bool hold_files = false) {
+rocksdb::DBOptions LookOnlyOptions(rocksdb::Env* env, const std::string& wal_dir = "",
+                                   bool hold_files = false) {
   rocksdb::DBOptions options;
   options.env = env;
+  std::error_code error;
+  if (fs::is_directory(wal_dir, error)) options.wal_dir = wal_dir;
   // Errors of table files are for those who read them: the list of files is wanted anyhow.
   options.paranoid_checks = false;
   options.skip_stats_update_on_db_open = true;
@@ -301,8 +309,9 @@ Status Database::OpenFiles() {
     for (const ColumnFamily& family : open_.families) {
       descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
     }
-    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(files_->env(), holds_files_), directory_,
-                                          descriptors, &open_.handles, Into(&open_.db));
+    status = rocksdb::DB::OpenForReadOnly(
+        LookOnlyOptions(files_->env(), options().Value("DBOptions", "wal_dir"), holds_files_),
+        directory_, descriptors, &open_.handles, Into(&open_.db));
     // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
     const ComparatorMismatch mismatch = MismatchIn(status);
     if (mismatch.theirs.empty()) break;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <rocksdb/metadata.h>
@@ -19,7 +20,7 @@ namespace {
 using rocksdb::Status;
 
 constexpr size_t kFewFiles = 3;
-constexpr int kAttempts = 3;  // a living database may delete files while we look at them
+constexpr int kAttempts = 20;  // a living database may delete files while we look at them
 
 std::string DamageOf(const DecodedFilter& filter) {
   switch (filter.kind) {
@@ -47,7 +48,9 @@ Status Describe(TreeFile* file, bool hold) {
   }
   file->filter.family = "unreadable";
   file->error = MessageOf(status);
-  if (status.IsNotFound() || status.IsPathNotFound()) {
+  file->is_missing = status.IsNotFound() || status.IsPathNotFound();
+  file->is_later = status.IsNotSupported();
+  if (file->is_missing) {
     file->error += "; it is lost, or lies in another one of the database's db_paths";
   }
   uint64_t bytes = 0;
@@ -69,7 +72,6 @@ TreeFile FromMetaData(const ColumnFamily& family, int level, const rocksdb::SstF
   return file;
 }
 
-// TryAgain if a file was deleted in the meantime, since the database is alive.
 Status ReadTree(const Database& database, size_t number, Progress* progress, Tree* tree) {
   tree->database = &database;
   tree->number = number;
@@ -96,14 +98,20 @@ Status ReadTree(const Database& database, size_t number, Progress* progress, Tre
     }
   }
   progress->Begin("reading filters of column family " + tree->family.name, files.size());
-  bool missing = false;
-  const Status status = RunAll(files.size(), [&](size_t i) {
-    const Status described = Describe(files[i], database.holds_files());
-    if (described.IsNotFound() || described.IsPathNotFound()) missing = true;
+  return RunAll(files.size(), [&](size_t i) {
+    Describe(files[i], database.holds_files()).PermitUncheckedError();
     return Advanced(progress);
   });
-  if (!status.ok()) return status;
-  return missing ? Status::TryAgain("a file was deleted while it was looked at") : status;
+}
+
+std::set<std::string> MissingFiles(const std::vector<Tree>& trees) {
+  std::set<std::string> missing;
+  for (const Tree& tree : trees) {
+    for (const TreeFile* file : tree.files()) {
+      if (file->is_missing) missing.insert(file->name);
+    }
+  }
+  return missing;
 }
 
 // Where the MANIFEST lists no table: those whose rows are nowhere else. Before a first flush has
@@ -338,26 +346,33 @@ Status OpenAndReadTrees(const std::string& directory,
                         const std::vector<std::string>& column_families, Progress* progress,
                         DatabaseTrees* opened) {
   std::vector<Tree>& trees = opened->trees;
-  for (int attempt = 0; attempt < kAttempts; attempt++) {
+  std::set<std::string> missing_before;
+  uint64_t found = 0;  // tables that nobody knows
+  for (int attempt = 0; attempt < kAttempts && (attempt < 2 || found == 0); attempt++) {
+    found = 0;
     Status status = Database::Open(directory, column_families, &opened->database);
     if (!status.ok()) return status;
     trees.assign(opened->database->column_families().size(), Tree());
-    bool again = false;
     for (size_t i = 0; i < trees.size(); i++) {
       status = ReadTree(*opened->database, i, progress, &trees[i]);
-      if (status.IsTryAgain()) {
-        again = true;
-      } else if (!status.ok()) {
-        return status;
-      }
+      if (!status.ok()) return status;
     }
-    if (!again) break;
+    // What was deleted in the meantime is not listed the next time; what is lost, is.
+    const std::set<std::string> missing = MissingFiles(trees);
+    const bool are_lost =
+        std::includes(missing_before.begin(), missing_before.end(), missing.begin(), missing.end());
+    missing_before = missing;
+    if (!are_lost) continue;
+    const bool any_files = std::any_of(trees.begin(), trees.end(),
+                                       [](const Tree& tree) { return !tree.levels.empty(); });
+    if (!column_families.empty() || any_files) return Status::OK();
+    found = CountTablesThatNobodyKnows(*opened->database);
+    if (found == 0) return Status::OK();
   }
-  const bool any_files = std::any_of(trees.begin(), trees.end(),
-                                     [](const Tree& tree) { return !tree.levels.empty(); });
-  if (!column_families.empty() || any_files) return Status::OK();
-  const uint64_t found = CountTablesThatNobodyKnows(*opened->database);
-  if (found == 0) return Status::OK();
+  if (found == 0) {
+    return Status::TryAgain("the database in " + directory +
+                            " deletes files faster than they can be looked at: try again");
+  }
   return Status::InvalidArgument(
       "the MANIFEST of the database in " + directory + " lists no table file, yet " +
       std::to_string(found) +

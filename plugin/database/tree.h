@@ -105,6 +105,8 @@ struct TreeFile {
   TableProperties properties;  // of an empty table if it could not be read
   FilterSummary filter;
   std::string error;                           // what kept it from being read; empty if nothing did
+  bool is_missing = false;                     // not there
+  bool is_later = false;                       // of a later RocksDB
   std::shared_ptr<const SnapshotFiles> files;  // where it is; null: on the disk
   std::shared_ptr<const TableFile> table;      // null if it was not read, or too many would be open
 

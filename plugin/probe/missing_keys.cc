@@ -45,6 +45,7 @@ using rocksdb::Status;
 constexpr uint64_t kSeed = 20260102;
 constexpr uint64_t kMostGaps = 4000;
 constexpr int kTries = 4;
+constexpr uint64_t kMostBytesOfKeys = 256 << 20;
 constexpr uint64_t kEnoughPart = 10;  // a tenth of the keys that are wanted are enough
 
 // Makes keys that look like those of a database. Two things are learned of these: which bytes they
@@ -159,6 +160,9 @@ class Maker {
   }
 
   Status MakeKeys(uint64_t count, Progress* progress, std::vector<std::string>* keys) {
+    size_t longest = 1;
+    for (const Gap& gap : gaps_) longest = std::max({longest, gap.low.size(), gap.high.size()});
+    count = std::min<uint64_t>(count, std::max<uint64_t>(kMostBytesOfKeys / longest, 1));
     // Of keys that were not read, all of one length may be there.
     may_be_longer_ = from_ranges_ || least_bytes_ != most_bytes_;
     const Status status = MakeKeysInGaps(count, progress, keys);

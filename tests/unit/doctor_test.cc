@@ -331,6 +331,9 @@ constexpr char kHeader[] =
     capacity : 8388608
     num_shard_bits : 4
     strict_capacity_limit : 0
+  secondary_cache:
+    capacity : 222
+    num_shard_bits : 99
   block_cache_compressed: 0x77
   block_cache_compressed_options:
     capacity : 111

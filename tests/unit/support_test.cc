@@ -255,6 +255,7 @@ TEST(ProgressLines, FitTheTerminal) {
 TEST(ProgressLines, SayWhatIsKnown) {
   const auto line = [](const ProgressState& state) { return ProgressLine("join", state, 80); };
   EXPECT_EQ(line({"compacting"}), "join: compacting");
+  EXPECT_EQ(line({"family a\x1b]0;b\nc"}), "join: family a ]0;b c");
   EXPECT_EQ(line({"reading", 1234567}), "join: reading  1,234,567");
   EXPECT_EQ(line({"reading", 5'000'000, 0, true, 0, 2}), "join: reading  5.0 MB  2.5 MB/s");
   EXPECT_EQ(line({"reading", 50, 100, true, 0, 0.5}), "join: reading  50 %  50 B");

@@ -98,10 +98,11 @@ class Parser {
     } else if (name == "capacity" && in_block_cache_) {
       family_->block_cache_bytes = std::strtoull(value.c_str(), nullptr, 10);
     } else if (name == "num_shard_bits" && in_block_cache_) {
-      family_->block_cache_shard_bits = std::atoi(value.c_str());
+      family_->block_cache_shard_bits = std::clamp(std::atoi(value.c_str()), -1, 19);
     } else if (name == "high_pri_pool_ratio" && in_block_cache_) {
       family_->high_pri_pool_ratio = std::atof(value.c_str());
-    } else if (name == "block_cache_compressed" || name == "persistent_cache") {
+    } else if (name == "block_cache_compressed" || name == "persistent_cache" ||
+               name == "secondary_cache") {
       in_block_cache_ = false;  // what follows describes another one
     } else if (name == "prepopulate_block_cache") {
       family_ = nullptr;  // the last of the table's options
@@ -218,6 +219,8 @@ std::vector<LogFile> ReadLogs(const std::string& directory) {
   bool whole = true;  // until there is one that got so far
   for (const std::string& name : names) {
     const fs::path path = fs::path(directory) / name;
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) continue;  // it might never end
     std::ifstream file(path);
     if (!file) continue;
     std::istringstream beginning(whole ? "" : Beginning(path));

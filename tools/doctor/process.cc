@@ -48,14 +48,15 @@ bool IsPlugin(const std::string& path) {
   return name.rfind("librocksieve.so", 0) == 0 || name.rfind(kPluginBuild, 0) == 0;
 }
 
-// "librocksdb.so.7.8.3", with what comes before the version -> "7.8"
+// "librocksdb.so.7.8.3", with what comes before the version -> "7.8"; "" for "librocksdb.so.7"
 std::string SeriesIn(std::string_view text, std::string_view before) {
   const size_t at = text.find(before);
   if (at == std::string_view::npos) return "";
   std::string_view version = text.substr(at + before.size());
   version = version.substr(0, version.find_first_not_of("0123456789."));
-  const size_t second_dot = version.find('.', version.find('.') + 1);
-  return std::string(version.substr(0, second_dot));
+  const size_t dot = version.find('.');
+  if (dot == version.npos) return "";
+  return std::string(version.substr(0, version.find('.', dot + 1)));
 }
 
 // Of RocksDB's marks, a date follows, and a revision where it is known; what only looks for them,
@@ -223,7 +224,7 @@ Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts*
 }
 
 int LockHolder(const std::string& database_directory) {
-  const int lock = open((database_directory + "/LOCK").c_str(), O_RDONLY | O_CLOEXEC);
+  const int lock = open((database_directory + "/LOCK").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (lock < 0) return 0;
   struct flock question = {};
   question.l_type = F_WRLCK;

@@ -332,9 +332,9 @@ Status Explain(const ExplainOptions& options, Progress* progress, Json* explanat
 }
 
 const char kDamageRemedy[] =
-    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction of it "
-    "writes a new one; rocksieve inspect FILE.sst says more. A damaged or missing file has to be "
-    "restored, or the database repaired, in a copy: ldb repair --db=COPY";
+    "A damaged filter loses no key: lookups read the file as if it had none, and a compaction "
+    "writes a new one; rocksieve inspect FILE.sst says more. What a file needs that cannot be "
+    "read, rocksieve doctor says.";
 
 std::string LevelName(const Json& level) {
   return level.is_number() ? "L" + level.dump() : level.get<std::string>();

@@ -84,9 +84,10 @@ const Look* SeenIn(const WatchedDatabase& database) {
   return database.last && database.last->error.empty() ? &*database.last : nullptr;
 }
 
-// A scrape with a label that is no UTF-8 would be refused as a whole.
+// A scrape with a label that is no UTF-8, or has a byte 0, would be refused as a whole.
 std::string LabelOf(const std::string& name) {
-  return Json::parse(Document(name)) == Json(name) ? name : PrintableKey(name);
+  const bool is_text = name.find('\0') == name.npos && Json::parse(Document(name)) == Json(name);
+  return is_text ? name : PrintableKey(name);
 }
 
 Labels With(Labels labels, const char* name, const std::string& value) {

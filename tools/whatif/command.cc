@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
-#include <system_error>
 
 #include "support/chart.h"
+#include "support/files.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/whatif/whatif.h"
@@ -241,17 +239,21 @@ Status Plot(const Flags& flags, const std::vector<Chart>& charts) {
                          "with --column-family");
   }
   const std::string picture = SvgDrawing(charts[0]);
-  std::error_code error;
-  const bool is_new = !std::filesystem::exists(flags.plot, error);
-  errno = 0;
-  std::ofstream file(flags.plot, std::ios::binary);
-  const bool opened = file.is_open();
-  file << picture;
-  file.close();
-  if (file) return Status::OK();
-  const std::string why = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
-  if (opened && is_new) std::filesystem::remove(flags.plot, error);
-  return Status::InvalidArgument("cannot write the picture to " + flags.plot + why +
+  OutputPlace place;
+  std::string why;
+  bool written = FindOutputPlace(flags.plot, &place, &why);
+  if (written && place.is_stream) {
+    std::ofstream file(flags.plot, std::ios::binary);
+    file << picture;
+    file.close();
+    written = !file.fail();
+    why = "it takes no more";
+  } else if (written) {
+    const std::unique_ptr<PendingFile> file = PendingFile::Create(place.path, &why);
+    written = file != nullptr && file->Append(picture, &why) && file->Publish(&why) == 0;
+  }
+  if (written) return Status::OK();
+  return Status::InvalidArgument("cannot write the picture to " + flags.plot + ": " + why +
                                  "\nName another file with --plot.");
 }
 

@@ -25,9 +25,14 @@ std::vector<std::string> Shortened(std::vector<std::string> lines) {
 
 void CheckFamily(const FamilyFacts& family, Findings* findings) {
   std::vector<std::string> unreadable, damaged, later;
+  bool only_missing = true, only_later = true, only_forbidden = true;
   for (const TreeFile* file : family.unreadable_files()) {
     // The tables of other formats are not for us to judge.
-    if (family.is_block_based) unreadable.push_back(file->name + ": " + file->error);
+    if (!family.is_block_based) continue;
+    unreadable.push_back(file->name + ": " + file->error);
+    only_missing &= file->is_missing;
+    only_later &= file->is_later;
+    only_forbidden &= file->error.find("Permission denied") != std::string::npos;
   }
   for (const TreeFile* file : family.files()) {
     if (file->filter.layout == FilterLayout::kObsolete) continue;  // see CheckFiltersAreRead
@@ -39,9 +44,16 @@ void CheckFamily(const FamilyFacts& family, Findings* findings) {
   if (!unreadable.empty()) {
     Add(findings, "unreadable-files", Severity::kError, family.name(),
         "there are table files that cannot be read", Shortened(unreadable),
-        "Lookups that come to them fail, or find nothing.",
-        "Restore them from a backup or a replica; ldb repair on a copy of the database saves the "
-        "rest.");
+        only_later || only_forbidden
+            ? "What they have is not known here. RocksDB may be able to read them."
+            : "Lookups that come to them fail, or find nothing.",
+        only_later       ? "Look with the rocksieve that was built with that release of RocksDB."
+        : only_forbidden ? "Look as a user who may read them."
+        : only_missing
+            ? "If the program sets db_paths or cf_paths, which no OPTIONS file records, they lie "
+              "there, and nothing is wrong. Else restore them from a backup or a replica."
+            : "Restore them from a backup or a replica; ldb repair on a copy of the database saves "
+              "the rest.");
   }
   if (!damaged.empty()) {
     Add(findings, "damaged-filters", Severity::kError, family.name(),

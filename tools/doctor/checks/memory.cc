@@ -32,6 +32,7 @@ constexpr uint64_t kHugeInMemoryBytes = 16 << 20;  // read once, when the file i
 // A filter of fewer keys is mostly rounding: RocksDB's Bloom filters come in steps of 64 bytes, and
 // every filter has some bytes that say what it is.
 constexpr uint64_t kTinyKeys = 128;
+constexpr uint64_t kTinyFileBytes = 4 << 20;  // what is larger has large values
 constexpr size_t kManyTinyFiles = 100;
 
 constexpr double kWastedShare = 0.08;
@@ -47,7 +48,8 @@ uint64_t JemallocBytes(uint64_t bytes) {
 
 void CheckTinyFiles(const FamilyFacts& family, Findings* findings) {
   const Files tiny = FilesWhere(family, [](const TreeFile& file) {
-    return file.filter.exists() && file.properties.keys() < kTinyKeys;
+    return file.filter.exists() && file.properties.keys() < kTinyKeys &&
+           file.bytes < kTinyFileBytes;
   });
   uint64_t keys = 0, filter_bytes = 0;
   for (const TreeFile* file : tiny) {

@@ -117,9 +117,10 @@ void CheckStatic(const Facts& facts, const std::string& need, Findings* findings
             "own filters in it.");
 }
 
-void CheckPlugins(const ProcessFacts& process, const std::string& need, Findings* findings) {
+void CheckPlugins(const Facts& facts, const std::string& need, Findings* findings) {
+  const ProcessFacts& process = *facts.process;
   const std::string rocksdb = process.shared_rocksdb()->path;
-  if (process.plugins.empty() && !need.empty()) {
+  if (process.plugins.empty() && !need.empty() && !KnowsOurPolicies(facts)) {
     std::vector<std::string> evidence = {Maps(process) + rocksdb + ", but no librocksieve.so",
                                          need};
     if (!process.preload.empty()) evidence.push_back(Preload(process));
@@ -266,7 +267,7 @@ void CheckHost(const Facts& facts, Findings* findings) {
   if (process.static_rocksdb() != nullptr) {
     if (wanted && !KnowsOurPolicies(facts)) CheckStatic(facts, need, findings);
   } else if (process.shared_rocksdb() != nullptr) {
-    CheckPlugins(process, need, findings);
+    CheckPlugins(facts, need, findings);
   }
 }
 
