@@ -211,6 +211,7 @@ class Toolbox(unittest.TestCase):
                 ("rate", rocksieve.DynamicFilter, "cuckoo", 10, 2),
                 ("take counting-bloom or cuckoo", bloom.remove, "a"),
                 ("seed", bloom.merge, rocksieve.DynamicFilter("bloom", 10, seed=8)),
+                ("is no DynamicFilter", bloom.merge, made),
                 ("no room", full.update, ["same"] * 9),
                 *(("", rocksieve.DynamicFilter.from_bytes, block)
                   for block in (b"", b"nonsense", bytes(top))),

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -158,8 +159,10 @@ struct CScan {
     if (!status.ok()) return status;
     ScanPlan now = plan;
     now.name = sorted_text.empty() ? directory : sorted_text;
-    counts = std::make_shared<ScanCounts>();
-    GiveStream(std::make_unique<ScanStream>(std::move(now), std::move(opened), counts), stream);
+    const auto its = std::make_shared<ScanCounts>();
+    GiveStream(std::make_unique<ScanStream>(std::move(now), std::move(opened), its), stream);
+    const std::lock_guard<std::mutex> lock(mutex);
+    counts = its;
     return Status::OK();
   }
 
@@ -184,7 +187,10 @@ struct CScan {
                               ? Input::OfDirectory(directory, column_family, {}, &input)
                               : Input::OfSortedText(sorted_text, {}, &input);
     if (!status.ok()) return status;
-    absl::StatusOr<OpenedInput> opened = input.impl()->OpenSources(1, nullptr);
+    // Rows come by their keys, with all of their columns where these are joined on.
+    const JoinKeyExpression as =
+        plan.on.is_whole_row() ? JoinKeyExpression::KeyOfWholeRow() : JoinKeyExpression();
+    absl::StatusOr<OpenedInput> opened = input.impl()->On(as).OpenSources(1, nullptr);
     const std::string& name = sorted_text.empty() ? directory : sorted_text;
     if (!opened.ok()) {
       return Status::Aborted(name + ": " + std::string(opened.status().message()));
@@ -195,6 +201,7 @@ struct CScan {
 
   std::string directory, sorted_text, column_family;
   ScanPlan plan;
+  mutable std::mutex mutex;  // of the counts: several threads may open streams
   std::shared_ptr<ScanCounts> counts = std::make_shared<ScanCounts>();
   CSettings settings;
 };
@@ -252,6 +259,7 @@ void rocksieve_scan_counts(const rocksieve_scan_t* scan, rocksieve_scan_counts_t
   if (counts == nullptr) return;
   *counts = {};
   if (scan == nullptr) return;
+  const std::lock_guard<std::mutex> lock(scan->mutex);
   *counts = {scan->counts->rows_read, scan->counts->rows_given, scan->counts->digest,
              scan->counts->rows_estimated};
 }

@@ -6,11 +6,22 @@
 
 #include "lib/arrow/export.h"
 #include "lib/hash/key_hash.h"
+#include "plugin/join/comparable_value.h"
 
 namespace rocksieve::join {
 namespace {
 
 using rocksdb::Status;
+
+// As Get() has it: of wide columns the default one.
+std::string_view PlainValue(std::string_view comparable) {
+  ReadableValue value;
+  if (!ReadComparableValue(comparable, &value)) return comparable;
+  for (const auto& [name, bytes] : value.columns) {
+    if (name.empty()) return bytes;
+  }
+  return value.plain;
+}
 
 // Where filters let few rows pass, a batch comes after so many.
 constexpr uint64_t kRowsBetweenBatches = uint64_t{1} << 24;
@@ -105,9 +116,13 @@ Status ScanStream::Fill(Batch* batch) {
     read++;
     const bool has_key = by_key || plan_.on.Extract(row, &extracted_);
     const std::string_view join_key = by_key ? row.key : extracted_;
-    if (has_key) digest_ += HashKey(join_key, kDefaultSalt);
+    // By itself where it is the key; else a row that has another one now would not show.
+    if (has_key)
+      digest_ += HashKey(join_key, by_key ? kDefaultSalt : HashKey(row.key, kDefaultSalt));
     const std::string_view* const key = has_key ? &join_key : nullptr;
-    if (Keeps(key)) status = Add(row, key, batch);
+    if (!Keeps(key)) continue;
+    if (plan_.on.is_whole_row()) row.value = PlainValue(row.value);  // the join key has all columns
+    status = Add(row, key, batch);
   }
   counts_->rows_read += read;
   counts_->rows_given += batch->rows;

@@ -76,8 +76,7 @@ void* BuildInProcess() {
   return nullptr;
 }
 
-// Where this library is: as it was named, or with all links followed. False if nobody knows.
-bool OwnDirectory(bool follow_links, char directory[PATH_MAX]) {
+bool FindOwnDirectory(bool follow_links, char directory[PATH_MAX]) {
   static const char inside = 0;
   const link_map* const self = MapOf(const_cast<char*>(&inside));
   char path[PATH_MAX];
@@ -88,6 +87,18 @@ bool OwnDirectory(bool follow_links, char directory[PATH_MAX]) {
   if (slash == nullptr) return false;
   slash[1] = '\0';
   return realpath(path, directory) != nullptr;
+}
+
+// Where this library is: as it was named, or with all links followed. Null if nobody knows. Found
+// when it is loaded: a relative name means another place when the program goes elsewhere.
+const char* OwnDirectory(bool follow_links) {
+  static char directories[2][PATH_MAX];
+  static bool looked = false;
+  for (int i = 0; i < 2 && !looked; i++) {
+    if (!FindOwnDirectory(i != 0, directories[i])) directories[i][0] = '\0';
+  }
+  looked = true;
+  return directories[follow_links][0] == '\0' ? nullptr : directories[follow_links];
 }
 
 // The builds that are in the directory: "7.8, 9.10".
@@ -107,9 +118,10 @@ void ListBuilds(const char* directory, Sentence* list) {
 void* LoadBuild(const Release& release, void* version_function, Sentence* why) {
   const link_map* const map = MapOf(version_function);
   const char* const rocksdb = NameOf(map);
-  char directory[PATH_MAX], path[PATH_MAX + 64];
+  char path[PATH_MAX + 64];
   for (const bool follow_links : {false, true}) {
-    if (!OwnDirectory(follow_links, directory)) continue;
+    const char* const directory = OwnDirectory(follow_links);
+    if (directory == nullptr) continue;
     snprintf(path, sizeof(path), "%s/%s%s%s", directory, kBuildPrefix, release.series,
              kBuildSuffix);
     if (access(path, R_OK) != 0) continue;
@@ -123,7 +135,8 @@ void* LoadBuild(const Release& release, void* version_function, Sentence* why) {
     return handle;
   }
   Sentence builds;
-  if (!OwnDirectory(/*follow_links=*/true, directory)) strcpy(directory, "?");
+  const char* directory = OwnDirectory(/*follow_links=*/true);
+  if (directory == nullptr) directory = "?";
   ListBuilds(directory, &builds);
   why->Format(
       "rocksieve: the RocksDB in this process is %s (%s), and the builds of rocksieve in %s are "
@@ -238,6 +251,7 @@ bool LoadOnce(const char* rocksdb, Sentence* why) {
 
 __attribute__((constructor)) void LoadAtStart() {
   Sentence why;
+  OwnDirectory(/*follow_links=*/true);
   if (!Load(nullptr, &why)) SayOnce(why);
   started = true;
 }

@@ -186,10 +186,17 @@ def checked(function: Any, *arguments: Any,
     if error.value:
         text = taken_text(error)
         raise MemoryError(text) if text == "no memory" else raises(text)
-    # There was no memory for the error.
-    if result is None and function.restype is _pointer:
+    # There was no memory for the error. False is an answer of one function alone.
+    failed = result is None if function.restype is _pointer else not result
+    if failed and function.restype is not None and "remove" not in function.__name__:
         raise MemoryError
     return result
+
+
+def destroy_with(owner: Any, function: Any, handle: Any) -> None:
+    """Destroys the handle when its owner is gone. Not when the interpreter ends, while threads and
+    others' last functions may still use it."""
+    weakref.finalize(owner, function, handle).atexit = False
 
 
 def bytes_of(function: Callable[..., Any], handle: Any) -> bytes:
@@ -268,7 +275,7 @@ class Keeper:
     def _own(self, handle: Any) -> None:
         self._handle = handle
         self._library = filters()
-        weakref.finalize(self, self._function("destroy"), handle)
+        destroy_with(self, self._function("destroy"), handle)
 
     @classmethod
     def _function(cls, name: str) -> Any:
@@ -280,6 +287,11 @@ class Keeper:
         result = cls.__new__(cls)
         result._own(checked(cls._function("deserialize"), bytes(block), len(block)))
         return result
+
+    def _handle_of(self, other: Any) -> Any:
+        if type(other) is not type(self):
+            raise ValueError(f"{other!r} is no {type(self).__name__}")
+        return other._handle
 
     @property
     def kind(self) -> str:
@@ -297,7 +309,7 @@ class Keeper:
 
     def merge(self: _Self, other: _Self) -> None:
         """Adds all that is in the other one. ValueError unless both were created alike."""
-        checked(self._function("merge"), self._handle, other._handle)
+        checked(self._function("merge"), self._handle, self._handle_of(other))
 
     @property
     def nbytes(self) -> int:

@@ -6,11 +6,10 @@ pyarrow, Polars, DuckDB and others give and take such objects by Arrow's PyCapsu
 """
 
 import ctypes
-import weakref
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from ._c import (JoinError, Key, OnCut, Path, ScanCountsStruct, bytes_of_key, checked, filters, joins,
-                 name_bytes, setting_bytes, u64)
+from ._c import (JoinError, Key, OnCut, Path, ScanCountsStruct, bytes_of_key, checked, destroy_with,
+                 filters, joins, name_bytes, setting_bytes, u64)
 
 
 class _Schema(ctypes.Structure):
@@ -175,7 +174,7 @@ class Scan:
         self._made_of = settings, blocks
         self._library = joins()
         self._handle = checked(self._library.rocksieve_scan_create, raises=JoinError)
-        weakref.finalize(self, self._library.rocksieve_scan_destroy, self._handle)
+        destroy_with(self, self._library.rocksieve_scan_destroy, self._handle)
         for name, value in settings:
             checked(self._library.rocksieve_scan_set, self._handle, name.encode(), value, len(value),
                     raises=JoinError)
@@ -191,6 +190,7 @@ class Scan:
         """Rising keys, at which parts of the rows begin, all but the first: at most so many parts, of about
         equal size, as far as files say it without being read. Few files, few parts."""
         found: List[bytes] = []
+        # What fails there is one cut less, and so one larger part.
         take = OnCut(lambda _, key, length: found.append(ctypes.string_at(key, length)))
         checked(self._library.rocksieve_scan_cuts, self._handle, u64(parts, "parts"), take, None,
                 raises=JoinError)

@@ -57,23 +57,29 @@ class Estimator(Keeper):
     def top(self, most: int = 10) -> List[Counted]:
         """The most frequent keys, at most so many, the most frequent first."""
         items: List[Counted] = []
+        problems: List[BaseException] = []
 
         def take(_: Any, key: int, length: int, count: int, excess: int) -> None:
-            items.append(Counted(ctypes.string_at(key, length), count, excess))
+            try:
+                items.append(Counted(ctypes.string_at(key, length), count, excess))
+            except BaseException as problem:  # Of any kind: it would be lost in C.
+                problems.append(problem)
 
         checked(self._library.rocksieve_estimator_top, self._handle, u64(most, "most"), OnTop(take),
                 None)
+        for problem in problems:
+            raise problem
         return items
 
     def similarity(self, other: "Estimator") -> Estimate:
         """The Jaccard similarity of the two sets of keys: those in both over those in either."""
         return self._estimate(self._library.rocksieve_estimator_similarity, self._handle,
-                              other._handle)
+                              self._handle_of(other))
 
     def intersection(self, other: "Estimator") -> Estimate:
         """How many distinct keys came to both."""
         return self._estimate(self._library.rocksieve_estimator_intersection, self._handle,
-                              other._handle)
+                              self._handle_of(other))
 
     @staticmethod
     def _estimate(function: Callable[..., Any], *handles: Any) -> Estimate:

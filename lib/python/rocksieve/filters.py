@@ -2,12 +2,12 @@
 """Static filters: built once from all keys, then only asked."""
 
 import os
-import tempfile
-import weakref
+import secrets
 from typing import Any, Iterable, Optional, Tuple, Type, Union
 
 from . import arrow
-from ._c import Key, Path, bytes_of, bytes_of_key, checked, each_key, filters, name_bytes
+from ._c import (Key, Path, bytes_of, bytes_of_key, checked, destroy_with, each_key, filters,
+                 name_bytes)
 
 
 class Filter:
@@ -22,7 +22,7 @@ class Filter:
         self._block = bytes(block)
         library = filters()
         self._handle = checked(library.rocksieve_filter_open, self._block, len(self._block))
-        weakref.finalize(self, library.rocksieve_filter_destroy, self._handle)
+        destroy_with(self, library.rocksieve_filter_destroy, self._handle)
         self._may_contain = library.rocksieve_filter_may_contain
 
     @classmethod
@@ -60,16 +60,13 @@ class Filter:
         """As a file, which `rocksieve filter query` takes too. It gets its name, in place of a file that
         has it, when it is complete."""
         directory, name = os.path.split(os.path.abspath(path))
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
+        temporary = os.path.join(directory, f".{name}.{secrets.token_hex(8)}")
+        file = open(temporary, "xb")
         try:
-            with open(descriptor, "wb") as file:
+            with file:
                 file.write(self._block)
                 file.flush()
-                os.fsync(descriptor)
-                # As open() would have made it; mkstemp() lets nobody else read.
-                mask = os.umask(0)
-                os.umask(mask)
-                os.fchmod(descriptor, 0o666 & ~mask)
+                os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)

@@ -57,6 +57,7 @@ class _Run:
         self._given = time.monotonic()
         self._ended = threading.Event()
         self._problem: Optional[BaseException] = None
+        self._destroys_itself = False
         try:
             set_all(self._library.rocksieve_join_set, self._join, settings)
         except BaseException:
@@ -72,11 +73,16 @@ class _Run:
                 # Not for ever: a signal that another thread got is handled between the waits.
                 return self.batches.get(timeout=_LATEST_SECONDS)
             except queue.Empty:
-                pass
+                if self._ended.is_set():  # by a signal's handler, in this thread
+                    return JoinError("the join was ended")
 
     def end(self) -> None:
         """Ends it, wherever it is, and waits for that."""
         self._ended.set()
+        if threading.current_thread() is self._thread:  # which has collected an unwanted Rows
+            self._library.rocksieve_join_cancel(self._join)
+            self._destroys_itself = True
+            return
         if self._thread.is_alive():
             self._library.rocksieve_join_cancel(self._join)
             self._thread.join()
@@ -139,6 +145,8 @@ class _Run:
                 self._put(problem)
             except _Ended:
                 pass
+        if self._destroys_itself:
+            self._library.rocksieve_join_destroy(self._join)
 
 
 class Rows(Iterator[Row]):

@@ -129,6 +129,8 @@ class _Frame(_Rows):
     def __init__(self, frame: DataFrame, key: str) -> None:
         super().__init__(frame.sparkSession)
         self.columns = frame.columns
+        if _KEY in self.columns:
+            raise ValueError(f"a side has a column {_KEY}, which the join needs: rename it")
         self.source = frame.withColumn(_KEY, frame[key].cast("binary"))
 
     def size(self) -> int:
@@ -246,6 +248,8 @@ def symmetric_difference(spark: SparkSession, left: Side, right: Side, *,
     join = _Join(spark, left, right, left_on, right_on)
     if set(join.left.columns) != set(join.right.columns):
         raise ValueError(f"the sides have other columns: {join.left.columns}, {join.right.columns}")
+    if "side" in join.left.columns:
+        raise ValueError("the sides have a column side, as the result has: rename it")
     here, there = (side.frame().withColumn("side", sql.lit(name))
                    for side, name in ((join.left, "left"), (join.right, "right")))
     is_here = there["side"].isNull()
