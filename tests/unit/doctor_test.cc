@@ -363,7 +363,7 @@ TEST(LogFile, Header) {
   ASSERT_EQ(log.families.size(), 2u);
   const LoggedFamily& first = log.families.at("default");
   EXPECT_EQ(first.filter_policy, "rocksieve.bloom:10");
-  EXPECT_EQ(first.line, 16u);
+  EXPECT_EQ(first.line, 19u);
   EXPECT_EQ(first.block_cache, "0x563b043ca480");
   EXPECT_EQ(first.block_cache_bytes, 8388608u);
   EXPECT_EQ(first.block_cache_shard_bits, 4);
