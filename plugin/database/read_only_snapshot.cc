@@ -177,10 +177,13 @@ Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& c
   // The last write that it has: of a log that is cut off or overwritten, RocksDB says nothing.
   const std::string last = std::to_string(opened->db()->GetLatestSequenceNumber());
   if (status.ok() && !keep_in.empty()) status = WriteFile(keep_in + "/" + kLastWrite, last);
-  if (status.ok() && is_kept && ReadFile(directory + "/" + kLastWrite) != last) {
-    status = Status::NotFound("its logs are not as they were");
-  }
+  if (!status.ok() && !keep_in.empty()) Remove(keep_in);
   if (!status.ok()) return status;
+  if (is_kept) {
+    const std::string kept = ReadFile(directory + "/" + kLastWrite);
+    if (kept.empty()) return Status::NotFound("an earlier version kept it");
+    if (kept != last) return Status::NotFound("its logs are not as they were");
+  }
   *view = std::move(opened);
   return status;
 }

@@ -337,7 +337,8 @@ Status SnapshotFiles::Keep(const std::string& directory) const {
   if (!fs::create_directories(directory, error)) {
     return Status::IOError("cannot make " + directory, error.message());
   }
-  const IOStatus status = files_->LinkTo(directory);
+  IOStatus status = files_->LinkTo(directory);
+  if (status.ok() && !LogsAreIntact()) status = IOStatus::PathNotFound("a log was overwritten");
   if (!status.ok()) fs::remove_all(directory, error);
   return status;
 }

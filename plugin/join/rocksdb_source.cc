@@ -72,9 +72,10 @@ uint64_t EstimateAllKeys(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
 class PinnedCursor final : public IteratorCursor {
  public:
   PinnedCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
-               std::string doing, RowValues values, std::mutex* mutex,
+               std::string doing, RowValues values, Check check, std::mutex* mutex,
                std::vector<std::unique_ptr<rocksdb::Iterator>>* idle)
-      : IteratorCursor(std::move(iterator), std::move(end), std::move(doing), values),
+      : IteratorCursor(std::move(iterator), std::move(end), std::move(doing), values,
+                       std::move(check)),
         mutex_(mutex),
         idle_(idle) {}
   ~PinnedCursor() override {
@@ -94,6 +95,11 @@ bool IteratorCursor::Next(Row* row) {
   if (started_) iterator_->Next();
   started_ = true;
   ended_ = !iterator_->Valid() || (end_ && ToView(iterator_->key()) >= *end_);
+  if (check_ != nullptr) {
+    const rocksdb::Slice key = ended_ ? rocksdb::Slice() : iterator_->key();
+    checked_ = check_(ended_ ? nullptr : &key);
+    ended_ = ended_ || !checked_.ok();
+  }
   if (ended_) return false;
   *row = {ToView(iterator_->key()), values_ == RowValues::kComparable
                                         ? ComparableValue(*iterator_, &comparable_)
@@ -101,7 +107,9 @@ bool IteratorCursor::Next(Row* row) {
   return true;
 }
 
-absl::Status IteratorCursor::status() const { return FromRocksDb(iterator_->status(), doing_); }
+absl::Status IteratorCursor::status() const {
+  return FromRocksDb(checked_.ok() ? iterator_->status() : checked_, doing_);
+}
 
 absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const RocksDbSourceOptions& options) {
@@ -219,43 +227,56 @@ std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool wi
       idle->pop_back();
     }
   }
-  const rocksdb::Status checked = with_readahead ? CheckFirstBlocks(shown) : rocksdb::Status::OK();
-  if (!checked.ok()) iterator.reset(rocksdb::NewErrorIterator(checked));
-  const bool pinned = iterator != nullptr && checked.ok();
-  if (iterator == nullptr) iterator.reset(db_->NewIterator(read_, family_));
+  const bool pinned = iterator != nullptr;
+  if (!pinned) iterator.reset(db_->NewIterator(read_, family_));
   if (shown.begin.empty()) {
     iterator->SeekToFirst();  // whatever the order
   } else {
     iterator->Seek(ToSlice(shown.begin));
   }
   std::string doing = Doing();
+  IteratorCursor::Check check = with_readahead ? FirstBlocksOf(shown) : nullptr;
   if (pinned) {
     return std::make_unique<PinnedCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), options_.values, &mutex_, idle);
+                                          std::move(doing), options_.values, std::move(check),
+                                          &mutex_, idle);
   }
   return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), options_.values);
+                                          std::move(doing), options_.values, std::move(check));
 }
 
-rocksdb::Status RocksDbSource::CheckFirstBlocks(const KeyInterval& interval) {
+IteratorCursor::Check RocksDbSource::FirstBlocksOf(const KeyInterval& interval) {
   constexpr bool kNeeded = ROCKSDB_MAJOR * 10000 + ROCKSDB_MINOR * 100 + ROCKSDB_PATCH < 80303;
-  constexpr size_t kReadBytes = 64 << 10;
-  for (const PinnedTree::File& file : tree_.files) {
-    const bool is_outside =
-        file.largest < interval.begin || (interval.end && file.smallest >= *interval.end);
-    if (!kNeeded || file.level == 0 || is_outside) continue;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (checked_.count(file.path) > 0) continue;
+  if (!kNeeded || tree_.files.empty()) return nullptr;
+  return [this, interval, next = size_t{0}](const Slice* key) mutable {
+    for (; next < tree_.files.size(); next++) {  // by rising first keys
+      const PinnedTree::File& file = tree_.files[next];
+      if (key != nullptr ? key->compare(file.smallest) < 0
+                         : interval.end && file.smallest >= *interval.end) {
+        break;
+      }
+      if (file.level == 0 || file.largest < interval.begin) continue;
+      const rocksdb::Status status = CheckFirstBlock(file);
+      if (!status.ok()) return status;
     }
-    std::unique_ptr<TableEntries> entries;
-    rocksdb::Status status =
-        TableEntries::Open(tree_.env, file.path, kReadBytes, /*limiter=*/nullptr, &entries);
-    if (status.ok()) status = entries->CheckFirstBlock();
-    if (status.IsCorruption()) return status;
+    return rocksdb::Status::OK();
+  };
+}
+
+rocksdb::Status RocksDbSource::CheckFirstBlock(const PinnedTree::File& file) {
+  constexpr size_t kReadBytes = 16 << 10;
+  {
     const std::lock_guard<std::mutex> lock(mutex_);
-    checked_.insert(file.path);
+    if (checked_.count(file.path) > 0) return rocksdb::Status::OK();
   }
+  std::unique_ptr<TableEntries> entries;
+  // What cannot be opened is of another format, or for RocksDB to say.
+  if (TableEntries::Open(tree_.env, file.path, kReadBytes, /*limiter=*/nullptr, &entries).ok()) {
+    const rocksdb::Status status = entries->CheckFirstBlock();
+    if (status.IsCorruption()) return status;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  checked_.insert(file.path);
   return rocksdb::Status::OK();
 }
 

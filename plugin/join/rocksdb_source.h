@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,13 +39,19 @@ namespace rocksieve::join {
 // Rows of an iterator, from where it stands up to but without `end`.
 class IteratorCursor : public Cursor {
  public:
-  // `doing` as FromRocksDb() has it.
+  // Whether all files that begin at or before a key are as they should be; null: all that there
+  // are.
+  using Check = std::function<rocksdb::Status(const rocksdb::Slice* key)>;
+
+  // `doing` as FromRocksDb() has it. `check`, if there is one, comes before each row and at the
+  // end.
   IteratorCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
-                 std::string doing, RowValues values)
+                 std::string doing, RowValues values, Check check = nullptr)
       : iterator_(std::move(iterator)),
         end_(std::move(end)),
         doing_(std::move(doing)),
-        values_(values) {}
+        values_(values),
+        check_(std::move(check)) {}
 
   bool Next(Row* row) override;
   absl::Status status() const override;
@@ -56,6 +63,8 @@ class IteratorCursor : public Cursor {
   const std::optional<std::string> end_;
   const std::string doing_;
   const RowValues values_;
+  const Check check_;
+  rocksdb::Status checked_;
   std::string comparable_;
   bool started_ = false, ended_ = false;
 };
@@ -100,7 +109,8 @@ class RocksDbSource final : public Source {
   std::unique_ptr<Cursor> ScanByIterator(KeyInterval shown, bool with_readahead);
   // RocksDB's iterators before 8.3.3 leave out, without a word, all rows of a file below level 0
   // whose first block is damaged.
-  rocksdb::Status CheckFirstBlocks(const KeyInterval& interval);
+  IteratorCursor::Check FirstBlocksOf(const KeyInterval& interval);
+  rocksdb::Status CheckFirstBlock(const PinnedTree::File& file);
   void PinIterators();
   void PrepareWalks();
   void Estimate();

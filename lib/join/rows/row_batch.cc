@@ -342,11 +342,13 @@ absl::Status RowBatchReader::Read(
     if (in.ok() && !any_ && !new_key) {
       return absl::InvalidArgumentError("the other side sent damaged rows");
     }
-    const absl::Status too_large = absl::ResourceExhaustedError(
-        absl::StrCat("the other side sends a row of more than the ", most_row_bytes_,
-                     " bytes that are allowed: allow more (--largest-row)"));
+    const auto too_large = [this] {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the other side sends a row of more than the ", most_row_bytes_,
+                       " bytes that are allowed: allow more (--largest-row)"));
+    };
     if (head / 2 > most_row_bytes_ || rest_.size() - taken > most_row_bytes_ + kRowBatchBytes) {
-      return too_large;
+      return too_large();
     }
     uint64_t shared = 0;
     std::string_view more;
@@ -361,7 +363,7 @@ absl::Status RowBatchReader::Read(
     }
     if (new_key && with_keys_) {
       // Each key may have what the one before had, and more.
-      if (shared + more.size() > most_row_bytes_) return too_large;
+      if (shared + more.size() > most_row_bytes_) return too_large();
       last_key_.resize(shared);
       last_key_.append(more);
     }

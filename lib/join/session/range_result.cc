@@ -115,11 +115,10 @@ absl::Status RangeResult::Receive(std::string_view batch) {
 
 namespace {
 
-absl::Status TooManyUnproven(uint64_t most_bytes) {
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the other side sends more than ", most_bytes,
-                   " bytes of rows in a range of keys, which have to wait for its proof: use "
-                   "smaller ranges, or a temporary directory with more room"));
+absl::Status TooManyUnproven(uint64_t most_bytes, const char* rows, const char* remedy) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the other side sends more than ", most_bytes, " bytes of rows ", rows,
+      ", which have to wait for its proof: use ", remedy, "a temporary directory with more room"));
 }
 
 }  // namespace
@@ -129,7 +128,9 @@ absl::Status RangeResult::CheckRow(const Row& row, bool new_key) {
   // As it goes to the sink.
   bytes_received_ +=
       row.value.size() + (SendsMatched(operation_) && !new_key ? own_row_.key : row.key).size() + 1;
-  if (bytes_received_ > limits_.most_bytes) return TooManyUnproven(limits_.most_bytes);
+  if (bytes_received_ > limits_.most_bytes) {
+    return TooManyUnproven(limits_.most_bytes, "in a range of keys", "smaller ranges, or ");
+  }
   if (new_key || compares()) return absl::OkStatus();
   if (limits_.keys_are_unique) {
     return absl::InvalidArgumentError("the other side sent two rows of one key");
@@ -312,7 +313,7 @@ absl::Status AbsentRowsReader::Receive(std::string_view batch) {
       return absl::AbortedError("the other side sent more rows than it said that it has");
     }
     received_bytes_ += row.value.size() + 1;
-    if (received_bytes_ > most_bytes_) return TooManyUnproven(most_bytes_);
+    if (received_bytes_ > most_bytes_) return TooManyUnproven(most_bytes_, "with a NULL key", "");
     return sink_->Add({"", row.value}, Side::kServer);
   });
 }
