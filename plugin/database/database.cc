@@ -98,6 +98,15 @@ Status CheckIsDatabase(const std::string& directory) {
   return Status::OK();
 }
 
+namespace {
+
+// Of a MANIFEST that records which logs there are.
+bool LacksALog(const std::string& text) {
+  return text.find("Missing WAL") != text.npos || text.find("Size mismatch: WAL") != text.npos;
+}
+
+}  // namespace
+
 Status ExplainOpenError(const std::string& directory, const Status& status) {
   const std::string text = status.ToString();
   const auto says = [&](std::string_view words) { return text.find(words) != std::string::npos; };
@@ -134,7 +143,7 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
                     "so that files in order look out of order.\nSee single files with: rocksieve "
                     "inspect FILE.sst");
   }
-  if (says("Missing WAL") || says("Size mismatch: WAL")) {
+  if (LacksALog(text)) {
     return Sentence(what + text +
                     "\nThe MANIFEST records a write-ahead log that is not there as it should be: "
                     "the database is a copy without its logs (wal_dir), or the log is damaged.");
@@ -303,15 +312,19 @@ Status Database::OpenOnce(const std::vector<std::string>& wanted, bool* explaine
 
 Status Database::OpenFiles() {
   Status status;
-  for (size_t tries = 0; tries <= open_.families.size(); tries++) {
+  std::string wal_dir;  // asked for only where it matters: a copy's may be those of the original
+  for (size_t tries = 0; tries <= open_.families.size() + 1; tries++) {
     std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
     const auto cache = rocksdb::NewLRUCache(kCacheBytes);
     for (const ColumnFamily& family : open_.families) {
       descriptors.emplace_back(family.name, LookOnlyOptions(family, cache));
     }
-    status = rocksdb::DB::OpenForReadOnly(
-        LookOnlyOptions(files_->env(), options().Value("DBOptions", "wal_dir"), holds_files_),
-        directory_, descriptors, &open_.handles, Into(&open_.db));
+    status = rocksdb::DB::OpenForReadOnly(LookOnlyOptions(files_->env(), wal_dir, holds_files_),
+                                          directory_, descriptors, &open_.handles, Into(&open_.db));
+    if (wal_dir.empty() && LacksALog(status.ToString())) {
+      wal_dir = options().Value("DBOptions", "wal_dir");
+      if (!wal_dir.empty()) continue;
+    }
     // The OPTIONS file is lost, or not of this database: the MANIFEST knows better.
     const ComparatorMismatch mismatch = MismatchIn(status);
     if (mismatch.theirs.empty()) break;

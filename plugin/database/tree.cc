@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -20,7 +21,7 @@ namespace {
 using rocksdb::Status;
 
 constexpr size_t kFewFiles = 3;
-constexpr int kAttempts = 20;  // a living database may delete files while we look at them
+constexpr int kAttempts = 5;  // a living database may delete files while we look at them
 
 std::string DamageOf(const DecodedFilter& filter) {
   switch (filter.kind) {
@@ -346,7 +347,7 @@ Status OpenAndReadTrees(const std::string& directory,
                         const std::vector<std::string>& column_families, Progress* progress,
                         DatabaseTrees* opened) {
   std::vector<Tree>& trees = opened->trees;
-  std::set<std::string> missing_before;
+  std::set<std::string> missing_before, lost;
   uint64_t found = 0;  // tables that nobody knows
   for (int attempt = 0; attempt < kAttempts && (attempt < 2 || found == 0); attempt++) {
     found = 0;
@@ -361,6 +362,9 @@ Status OpenAndReadTrees(const std::string& directory,
     const std::set<std::string> missing = MissingFiles(trees);
     const bool are_lost =
         std::includes(missing_before.begin(), missing_before.end(), missing.begin(), missing.end());
+    lost.clear();
+    std::set_intersection(missing.begin(), missing.end(), missing_before.begin(),
+                          missing_before.end(), std::inserter(lost, lost.end()));
     missing_before = missing;
     if (!are_lost) continue;
     const bool any_files = std::any_of(trees.begin(), trees.end(),
@@ -369,9 +373,16 @@ Status OpenAndReadTrees(const std::string& directory,
     found = CountTablesThatNobodyKnows(*opened->database);
     if (found == 0) return Status::OK();
   }
-  if (found == 0) {
-    return Status::TryAgain("the database in " + directory +
-                            " deletes files faster than they can be looked at: try again");
+  if (found == 0) {  // its owner deletes files faster than they can be looked at
+    for (Tree& tree : trees) {
+      for (TreeLevel& level : tree.levels) {
+        std::erase_if(level.files, [&](const TreeFile& file) {
+          return file.is_missing && lost.count(file.name) == 0;
+        });
+      }
+      std::erase_if(tree.levels, [](const TreeLevel& level) { return level.files.empty(); });
+    }
+    return Status::OK();
   }
   return Status::InvalidArgument(
       "the MANIFEST of the database in " + directory + " lists no table file, yet " +

@@ -160,9 +160,10 @@ class Maker {
   }
 
   Status MakeKeys(uint64_t count, Progress* progress, std::vector<std::string>* keys) {
-    size_t longest = 1;
-    for (const Gap& gap : gaps_) longest = std::max({longest, gap.low.size(), gap.high.size()});
-    count = std::min<uint64_t>(count, std::max<uint64_t>(kMostBytesOfKeys / longest, 1));
+    uint64_t bytes = 1;
+    for (const Gap& gap : gaps_) bytes += std::max(gap.low.size(), gap.high.size());
+    const uint64_t mean = bytes / std::max<uint64_t>(gaps_.size(), 1) + 1;
+    count = std::min(count, std::max<uint64_t>(kMostBytesOfKeys / mean, 1));
     // Of keys that were not read, all of one length may be there.
     may_be_longer_ = from_ranges_ || least_bytes_ != most_bytes_;
     const Status status = MakeKeysInGaps(count, progress, keys);

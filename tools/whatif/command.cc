@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -241,18 +242,24 @@ Status Plot(const Flags& flags, const std::vector<Chart>& charts) {
   const std::string picture = SvgDrawing(charts[0]);
   OutputPlace place;
   std::string why;
-  bool written = FindOutputPlace(flags.plot, &place, &why);
-  if (written && place.is_stream) {
-    std::ofstream file(flags.plot, std::ios::binary);
-    file << picture;
-    file.close();
-    written = !file.fail();
-    why = "it takes no more";
-  } else if (written) {
-    const std::unique_ptr<PendingFile> file = PendingFile::Create(place.path, &why);
-    written = file != nullptr && file->Append(picture, &why) && file->Publish(&why) == 0;
+  if (FindOutputPlace(flags.plot, &place, &why)) {
+    bool in_place = place.is_stream;
+    if (!in_place) {
+      const std::unique_ptr<PendingFile> file = PendingFile::Create(place.path, &why);
+      const bool appended = file != nullptr && file->Append(picture, &why);
+      const int number = appended ? file->Publish(&why) : 0;
+      if (appended && number == 0) return Status::OK();
+      // A file that can be written, and not replaced.
+      std::error_code error;
+      in_place = (file == nullptr || number == EBUSY) && std::filesystem::exists(place.path, error);
+    }
+    if (in_place) {
+      std::ofstream file(place.path, std::ios::binary);
+      file << picture;
+      file.close();
+      if (!file.fail()) return Status::OK();
+    }
   }
-  if (written) return Status::OK();
   return Status::InvalidArgument("cannot write the picture to " + flags.plot + ": " + why +
                                  "\nName another file with --plot.");
 }

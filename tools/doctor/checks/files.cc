@@ -47,7 +47,9 @@ void CheckFamily(const FamilyFacts& family, Findings* findings) {
         only_later || only_forbidden
             ? "What they have is not known here. RocksDB may be able to read them."
             : "Lookups that come to them fail, or find nothing.",
-        only_later       ? "Look with the rocksieve that was built with that release of RocksDB."
+        only_later ? "Look with the rocksieve that was built with that release of RocksDB. If "
+                     "the other files are of this one, they are damaged: restore them from a "
+                     "backup or a replica."
         : only_forbidden ? "Look as a user who may read them."
         : only_missing
             ? "If the program sets db_paths or cf_paths, which no OPTIONS file records, they lie "
