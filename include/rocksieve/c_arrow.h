@@ -107,8 +107,8 @@ typedef struct rocksieve_scan_t rocksieve_scan_t;
 
 typedef struct rocksieve_scan_counts_t {
   uint64_t rows_read, rows_given;
-  /* Of the join keys of all rows that were read, in any order: the sum of their XXH3-64, mod 2^64. Scans
-     of the same keys have the same one; of others, but for one in 2^64. */
+  /* Of the join keys of all rows that were read, in any order: the sum of their XXH3-64, with "on" each
+     seeded by that of the row's key. Scans of the same have the same one; of others, one in 2^64. */
   uint64_t digest;
   /* That there are, whatever part of them is scanned, as far as files say it without being read. */
   uint64_t rows_estimated;

@@ -117,8 +117,8 @@ Status ScanStream::Fill(Batch* batch) {
     const bool has_key = by_key || plan_.on.Extract(row, &extracted_);
     const std::string_view join_key = by_key ? row.key : extracted_;
     // By itself where it is the key; else a row that has another one now would not show.
-    if (has_key)
-      digest_ += HashKey(join_key, by_key ? kDefaultSalt : HashKey(row.key, kDefaultSalt));
+    const uint64_t salt = by_key ? kDefaultSalt : HashKey(row.key, kDefaultSalt);
+    if (has_key) digest_ += HashKey(join_key, salt);
     const std::string_view* const key = has_key ? &join_key : nullptr;
     if (!Keeps(key)) continue;
     if (plan_.on.is_whole_row()) row.value = PlainValue(row.value);  // the join key has all columns

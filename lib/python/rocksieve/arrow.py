@@ -155,8 +155,8 @@ def answers(function: str, handle: Any, keys: Any, column: Optional[str]) -> Boo
 
 class ScanCounts(NamedTuple):
     """Rows that were read, and those of them that filters let pass; a digest of the join keys of all rows
-    that were read, in any order: other keys have another one, but for one in 2^64; and the rows that
-    there are, whatever part of them is scanned, as far as files say it without being read."""
+    that were read, with `on` also of which row has which, in any order: other keys have another one, but
+    for one in 2^64; and the rows that there are, whatever part is scanned, as far as files say it."""
 
     rows_read: int
     rows_given: int
