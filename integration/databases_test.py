@@ -4,6 +4,7 @@ at databases on those that others wrote: other releases of RocksDB (tests/databa
 the command was built with, and one with a family that exists only in tests/toy_family."""
 
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -127,6 +128,21 @@ class Refusing(Loading):
                                                  "merge_operator=acme.Append"))
         self.assertIn("acme.Append", self.refused("with its options", "--add", stdin="b\n"))
         self.assertIn("acme.Append", file.read_text())
+
+    def test_a_copy_whose_options_name_the_logs_of_the_original(self):
+        original, copy, moved = (self.directory / name for name in ("db", "copy", "moved"))
+        self.load(f"--options=wal_dir={self.directory / 'logs'}", stdin="a\n")
+        run_ok("ldb", f"--db={original}", "--try_load_options", "put", "in the log", "", preload=[PLUGIN])
+        shutil.copytree(original, copy)
+        for name in ("LOG", "LOG of a checkpoint"):
+            (copy / "LOG").rename(copy / name)
+            self.database = copy
+            self.refused("wal_dir", "--add", stdin="b\n")
+        original.rename(moved)
+        self.database = moved
+        for key in "bc":
+            self.load("--add", stdin=key + "\n")
+        self.assertEqual(["a", "b", "c", "in the log"], sorted(self.stored()))
 
     def test_lines_that_hold_no_key(self):
         for bad, says in (("", "it is empty"), ("\tvalue", "begins with a TAB"),
