@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared libraries: what they need and export, how they treat programs that have nothing to do with
-them, and that removing them from a database loses no key, and filters come back by compaction."""
+"""The shared libraries: what they need and export, and how they treat programs that have nothing to
+do with them."""
 
 import platform
 import re
@@ -8,7 +8,6 @@ import sys
 import unittest
 
 from environment import PLUGIN, RELEASE_PLUGIN, Sandbox, run, run_ok
-from programs import PARTITIONED, READS, Database, options_text
 
 
 class Linking(unittest.TestCase):
@@ -106,58 +105,6 @@ print(error.value)
 """
         finished = run_ok(sys.executable, "-c", program, cwd=self.directory)
         self.assertRegex(finished.out, r"Invalid argument: .*blom")
-
-
-BUILT_IN = "bloomfilter:10:false"
-READING = "readmissing,readrandom,multireadrandom"
-
-
-class Transitions(Sandbox):
-    def setUp(self):
-        super().setUp()
-        self.database = Database(self.directory)
-
-    def policies_of_tables(self):
-        return {table["filter policy name"] for table in self.database.table_properties()}
-
-    def read(self, policy, table=None, stock=False):
-        return self.database.bench(READING, options_text(policy, table=table), stock=stock)
-
-    def test_compaction_replaces_filters(self):
-        self.database.create(options_text(BUILT_IN), stock=True)
-        old = self.read(BUILT_IN, stock=True)
-        for spec in ("rocksieve.bloom:16", "rocksieve.cuckoo:12.5"):
-            with self.subTest(spec=spec):
-                self.database.bench("compact", options_text(spec))
-                self.assertEqual({spec}, self.policies_of_tables())
-                new = self.read(spec)
-                self.assertEqual(old.found, new.found)
-                false_positives = [report.positive - report.true_positive for report in (old, new)]
-                self.assertLess(false_positives[1], false_positives[0] / 2)
-        # And brings them back where there is no plugin.
-        self.database.bench("compact", options_text(BUILT_IN), stock=True)
-        self.assertEqual({"bloomfilter"}, self.policies_of_tables())
-        removed = self.read(BUILT_IN, stock=True)
-        self.assertEqual(old.found, removed.found)
-        self.assertGreater(removed.useful, READS)
-
-    def test_without_the_plugin_no_key_is_lost(self):
-        for table in (None, PARTITIONED):
-            for spec in ("rocksieve.bloom:10", "rocksieve.cuckoo:12.5"):
-                with self.subTest(table=table, spec=spec):
-                    self.database.create(options_text(spec, table=table))
-                    self.assertEqual({spec}, self.policies_of_tables())
-                    preloaded = self.read(spec, table)
-
-                    # RocksDB's own reader is given our blocks, and answers "may match" to all.
-                    removed = self.read(BUILT_IN, table, stock=True)
-                    self.assertEqual((preloaded.found, 0), (removed.found, removed.useful))
-                    self.assertGreater(removed.positive, 0.999 * 3 * READS)
-
-                    # The old spec, which nobody knows any more: no filters at all.
-                    unknown = self.read(spec, table, stock=True)
-                    self.assertEqual((preloaded.found, 0),
-                                     (unknown.found, unknown.useful + unknown.positive))
 
 
 if __name__ == "__main__":

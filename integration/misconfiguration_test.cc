@@ -367,8 +367,9 @@ TEST_F(Misconfiguration, OnTopOfARightPolicy) {
   Status status = rocksdb::GetOptionsFromString(
       rocksdb::ConfigOptions(), base,
       "block_based_table_factory={filter_policy=" + kTypo.spec + "}", &options);
-  if (status.ok()) status = TryOpen(options, path_);
+  if (status.ok()) status = TryOpen(options, directory_ / "new");
   ExpectHelps(status, kTypo, "on top of a right one");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "new"));
 }
 
 // Nobody validates the options of an SstFileWriter; at least it is said, once, and the file is a
