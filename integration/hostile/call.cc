@@ -9,8 +9,8 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
-#include "integration/hostile/bodies.h"
 #include "lib/transport/server.h"
+#include "tests/join/bodies.h"
 
 namespace rocksieve::join {
 namespace {

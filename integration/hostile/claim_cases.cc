@@ -2,9 +2,9 @@
 // Servers that claim more than they have, and send rows of which they said nothing.
 #include <memory>
 
-#include "integration/hostile/bodies.h"
 #include "integration/hostile/liar.h"
 #include "lib/join/existing/existing_filters.h"
+#include "tests/join/bodies.h"
 
 namespace rocksieve::join {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/hostile/liar.h"
 
-#include "integration/hostile/bodies.h"
 #include "lib/join/session/server_session.h"
 #include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
+#include "tests/join/bodies.h"
 
 namespace rocksieve::join {
 namespace {

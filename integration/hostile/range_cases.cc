@@ -3,8 +3,8 @@
 // in every wrong order.
 #include <string>
 
-#include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
+#include "tests/join/bodies.h"
 
 namespace rocksieve::join {
 namespace {

@@ -17,9 +17,9 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
-#include "integration/hostile/bodies.h"
 #include "integration/hostile/liar.h"
 #include "lib/transport/server.h"
+#include "tests/join/bodies.h"
 
 namespace rocksieve::join {
 namespace {

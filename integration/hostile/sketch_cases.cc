@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string>
 
-#include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/memory_account.h"
+#include "tests/join/bodies.h"
 
 namespace rocksieve::join {
 namespace {

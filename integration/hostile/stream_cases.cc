@@ -12,9 +12,9 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include "integration/hostile/bodies.h"
 #include "integration/hostile/call.h"
 #include "lib/join/session/client_session.h"
+#include "tests/join/bodies.h"
 #include "tests/join/in_memory.h"
 
 namespace rocksieve::join {

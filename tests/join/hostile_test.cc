@@ -6,6 +6,7 @@
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/row_batch.h"
+#include "tests/join/bodies.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {
@@ -17,29 +18,6 @@ using enum absl::StatusCode;
 
 constexpr uint64_t kMemoryBytes = 8 << 20;
 
-// What is written to it.
-template <typename Write>
-std::string Body(Write write) {
-  std::string body;
-  ByteWriter out(&body);
-  write(&out);
-  return body;
-}
-
-Step StepOf(Part part, const std::string& body) {
-  Step step;
-  AppendPart(part, body, &step.message);
-  return step;
-}
-
-// A small sketch that is said to be of so many keys.
-Step SketchOf(uint64_t n) {
-  return StepOf(Part::kSketch, Body([n](ByteWriter* out) {
-                  out->Varint(n);
-                  out->Bytes(std::string("\x06\x01\x01\x00\x00\x00\x00\x00\x00", 9));
-                }));
-}
-
 // One sum of six bits for each of very many groups, and room for the sums of 95 levels more.
 Step SketchInManyGroups() {
   pinsketch::Plan plan;
@@ -47,51 +25,12 @@ Step SketchInManyGroups() {
   plan.groups = 1'000'000;
   plan.raw_levels = 1;
   plan.parity_symbols.assign(95, 0);
-  return StepOf(Part::kSketch, Body([&](ByteWriter* out) {
-                  out->Varint(2'000'000);
-                  plan.Write(out);
-                  out->Bytes(std::string(plan.SketchBytes(), '\0'));
-                }));
-}
-
-// Of a side that has n keys left, and found n differing cells in groups that it could not decode.
-Step EmptyCellsOf(uint64_t n) {
-  return StepOf(Part::kEmptyCellBitmap, Body([n](ByteWriter* out) {
-                  out->Varint(n);
-                  out->Varint(n);
-                  out->Varint(0);
-                  out->U64(0);
-                  out->Varint(0);
-                }));
-}
-
-// A bit for each entry.
-Step ListOf(uint64_t entries) {
-  return StepOf(Part::kList, Body([entries](ByteWriter* out) {
-                  out->U8(0);
-                  out->Varint(entries);
-                  out->U8(0);
-                  out->Bytes(std::string(entries / 8 + 1, '\0'));
-                  out->U64(0);
-                }));
-}
-
-Step SymbolsFor(uint64_t keys) {
-  return StepOf(Part::kSymbols, Body([keys](ByteWriter* out) {
-                  out->U8(32);
-                  out->Varint(keys);
-                  RatelessFormat format;
-                  format.id_bits = 32;
-                  WriteCells(std::vector<RatelessCell>(300'000, {3, 3, 3}), 0, format, out);
-                }));
-}
-
-// Empty keys: two zeros each.
-Step KeysThatUnpackToMuch() {
   std::string body;
-  AppendCompressed(std::string(64 << 20, '\0'), &body);
-  EXPECT_LT(body.size(), 10'000);
-  return StepOf(Part::kKeys, body);
+  ByteWriter out(&body);
+  out.Varint(2'000'000);
+  plan.Write(&out);
+  out.Bytes(std::string(plan.SketchBytes(), '\0'));
+  return StepWith(0, Part::kSketch, body);
 }
 
 // A range in which the other side says that it has so many keys.
@@ -195,41 +134,49 @@ TEST_F(SessionWithHostileClient, SaysWhatItMayNot) {
        {Pruned(RangeWith(300, true), 0, 0, UINT32_MAX)},
        kInvalidArgument},
       {"after its goodbye", Strategy::kAuto, {Goodbye(), EmptyRange()}, kInvalidArgument},
-      {"a list", Strategy::kList, {RangeWith(2e6, false), ListOf(2e6)}, kResourceExhausted},
-      {"symbols", Strategy::kSymbols, {RangeWith(2e6, false), SymbolsFor(2e6)}, kResourceExhausted},
+      {"a list",
+       Strategy::kList,
+       {RangeWith(2e6, false), StepWith(0, Part::kList, ListOfZeros(250'000))},
+       kResourceExhausted},
+      {"symbols",
+       Strategy::kSymbols,
+       {RangeWith(2e6, false), StepWith(0, Part::kSymbols, RandomSymbols(2e6, 0, 300'000))},
+       kResourceExhausted},
       {"groups",
        Strategy::kSketch,
        {RangeWith(2e6, false), SketchInManyGroups()},
        kResourceExhausted},
   };
+  const Step keys = StepWith(0, Part::kKeys, KeysThatUnpackTo(64 << 20));
   for (const uint64_t n : {300, 2'000'000}) {
-    cases.push_back(
-        {"keys", Strategy::kKeys, {RangeWith(n, false), KeysThatUnpackToMuch()}, kInvalidArgument});
+    cases.push_back({"keys", Strategy::kKeys, {RangeWith(n, false), keys}, kInvalidArgument});
     for (const uint64_t sketched : {30'000, 100'000, 2'000'001}) {
       const auto [code, or_code] = sketched > n ? std::pair(kInvalidArgument, kInvalidArgument)
                                                 : std::pair(kOk, kResourceExhausted);
       cases.push_back({"a sketch",
                        Strategy::kSketch,
-                       {RangeWith(n, false), SketchOf(sketched)},
+                       {RangeWith(n, false), StepWith(0, Part::kSketch, SketchOfMany(sketched))},
                        code,
                        or_code});
     }
   }
   for (const uint64_t n : {400'000u, 1'500'000u, 4'294'967'295u}) {
-    cases.push_back({"more cells than keys",
-                     Strategy::kSketch,
-                     {RangeWith(300, true), EmptyCellsOf(n)},
-                     kInvalidArgument,
-                     kInvalidArgument,
-                     true});
+    cases.push_back(
+        {"more cells than keys",
+         Strategy::kSketch,
+         {RangeWith(300, true), StepWith(0, Part::kEmptyCellBitmap, EmptyCellBitmapOfMany(n))},
+         kInvalidArgument,
+         kInvalidArgument,
+         true});
   }
   for (const uint64_t n : {1'000, 30'000, 400'000, 2'000'000}) {
-    cases.push_back({"all of many keys differ",
-                     Strategy::kSketch,
-                     {RangeWith(n, true), EmptyCellsOf(n)},
-                     kOk,
-                     kResourceExhausted,
-                     true});
+    cases.push_back(
+        {"all of many keys differ",
+         Strategy::kSketch,
+         {RangeWith(n, true), StepWith(0, Part::kEmptyCellBitmap, EmptyCellBitmapOfMany(n))},
+         kOk,
+         kResourceExhausted,
+         true});
   }
   for (const Case& said : cases) {
     SCOPED_TRACE(said.name);
@@ -281,7 +228,7 @@ TEST_F(SessionWithHostileClient, GoesOnWithoutEnd) {
   Begin(Strategy::kSketch);
   ASSERT_TRUE(Say(RangeWith(300, true)).ok());
   ASSERT_TRUE(Drain().ok());
-  const Step more = StepOf(Part::kMoreParity, Body([](ByteWriter* out) { out->Varint(0); }));
+  const Step more = StepWith(0, Part::kMoreParity, Number(0));
   EXPECT_THAT(std::string(refusal([&](uint32_t) { return more; }, /*drains=*/true).message()),
               HasSubstr("more requests for parity"));
 
@@ -442,10 +389,11 @@ TEST_F(SessionWithHostileServer, HasRowsWithoutAKeyWhereWholeKeysAreJoined) {
 TEST_F(SessionWithHostileServer, HasMoreKeysThanItSaidOrVeryMany) {
   BeginWith(Strategy::kSketch, 10);
   for (const uint64_t n : {11u, 30'000u, 4'294'967'295u}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(Hear(SketchOf(n))));
+    EXPECT_TRUE(absl::IsInvalidArgument(Hear(StepWith(0, Part::kSketch, SketchOfMany(n)))));
   }
   BeginWith(Strategy::kSymbols, kMostKeysOfARange);
-  EXPECT_TRUE(absl::IsResourceExhausted(Hear(SymbolsFor(kMostKeysOfARange))));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      Hear(StepWith(0, Part::kSymbols, RandomSymbols(kMostKeysOfARange, 0, 300'000)))));
 }
 
 }  // namespace

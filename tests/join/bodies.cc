@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "integration/hostile/bodies.h"
+#include "tests/join/bodies.h"
 
 #include <algorithm>
 #include <iterator>
