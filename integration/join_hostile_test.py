@@ -46,13 +46,12 @@ CLIENTS_AT_THE_SMALLEST = [
     "sketch-of-400000", "sketch-of-1500000", "sketch-of-4294967295", "requests-for-parity",
     "sketches-of-all-fields", "most-keys-auto", "most-keys-sketch", "pruned-to-more-list-of-2MB",
     "pruned-ranges-opened-often", "mutated", "byte-by-byte", "empty-pieces-forever",
-    "silent-reflection-streams", "silent-health-streams", "silent-streams-of-no-method",
 ]
 # A server in a program of its own has the same limits: what it once kept of other sides' filters.
 EMBEDDED = ["small-filters-forever", "eight-times-builtin-filters-forever", "symbols-in-60MB",
             "eight-different-at-once"]
 # Honest clients join in the meantime as well.
-MEANWHILE = ["says-nothing", "silent-reflection-streams", "silent-health-streams"]
+MEANWHILE = ["says-nothing"]
 SECONDS = 1  # that a case may take
 MOST_ENDING_SECONDS = 10  # of a server that was told to end
 PATIENCE_SECONDS = 60  # on a loaded machine

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and frames: silent, slow, endless, half of them, many at once; sessions of an honest
-// client, whose messages are changed at random on their way.
+// Streams and frames: slow, endless, half of them, many at once; sessions of an honest client,
+// whose messages are changed at random on their way.
 #include <chrono>
 #include <iostream>
-#include <memory>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
 
 #include "integration/hostile/call.h"
 #include "lib/join/session/client_session.h"
@@ -73,36 +69,6 @@ void PlayMany(const Target& target) {
 
 std::chrono::milliseconds TimeOf(const Target& target) {
   return std::chrono::milliseconds(static_cast<int64_t>(1000 * target.seconds));
-}
-
-constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
-
-// Streams of a method that say nothing, on some connections, for all of the time.
-void BeSilent(const Target& target, const std::string& method, int connections, int streams) {
-  struct Stream {
-    grpc::ClientContext context;
-    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
-  };
-  grpc::CompletionQueue queue;
-  std::vector<std::unique_ptr<Stream>> open;
-  for (int connection = 0; connection < connections; connection++) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    grpc::GenericStub stub(
-        grpc::CreateCustomChannel(target.address, grpc::InsecureChannelCredentials(), arguments));
-    for (int i = 0; i < streams; i++) {
-      open.push_back(std::make_unique<Stream>());
-      open.back()->call = stub.PrepareCall(&open.back()->context, method, &queue);
-      open.back()->call->StartCall(nullptr);
-    }
-  }
-  std::this_thread::sleep_for(TimeOf(target));
-  for (const auto& stream : open) stream->context.TryCancel();
-  queue.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue.Next(&tag, &ok)) {
-  }
 }
 
 // A message that never ends, of a length that any limit may allow.
@@ -186,13 +152,6 @@ void AddMutatedCases(std::vector<Case>* cases) { cases->push_back({"mutated", Pl
 
 // The last ones: some of them play others.
 void AddStreamCases(std::vector<Case>* cases) {
-  cases->push_back({"silent-reflection-streams",
-                    [](const Target& target) { BeSilent(target, kReflection, 4, 12); }});
-  cases->push_back({"silent-health-streams", [](const Target& target) {
-                      BeSilent(target, "/grpc.health.v1.Health/Watch", 4, 12);
-                    }});
-  cases->push_back({"silent-streams-of-no-method",
-                    [](const Target& target) { BeSilent(target, "/no/such", 4, 12); }});
   cases->push_back(
       {"half-message-2MB", [](const Target& target) { SendHalfOfAMessage(target, 1'900'000); }});
   cases->push_back(
