@@ -46,6 +46,11 @@ CLIENTS_AT_THE_SMALLEST = [
     "sketch-of-400000", "sketch-of-1500000", "sketch-of-4294967295", "requests-for-parity",
     "sketches-of-all-fields", "most-keys-auto", "most-keys-sketch", "pruned-to-more-list-of-2MB",
     "pruned-ranges-opened-often", "mutated", "byte-by-byte", "empty-pieces-forever",
+    "odd-parts", "keys-bomb", "huge-keys-1MB", "opened-300-times-sketch", "equal-ranges-forever",
+    "hello-forever", "filters-unasked-forever", "filters-of-huge-fences",
+    # Eight of each, or each with seven others, play above.
+    *(("builtin-filters-forever", "half-message-2MB", "half-message-60MB", "opened-300-times-list")
+      if THOROUGH else ()),
 ]
 # A server in a program of its own has the same limits: what it once kept of other sides' filters.
 EMBEDDED = ["small-filters-forever", "eight-times-builtin-filters-forever", "symbols-in-60MB",
