@@ -3,7 +3,6 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
-#include <thread>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/sst_file_writer.h>
@@ -199,11 +198,8 @@ TEST_P(Sharing, ColumnFamiliesHaveABudgetEach) {
   Must(rocksdb::DB::Open(options, directory / "db", descriptors, &handles, Into(&db)));
   std::mutex writing;
   std::vector<Oracle> oracles(handles.size());
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < handles.size(); i++) {
-    threads.emplace_back([&, i] { oracles[i] = Fill(&writing, db.get(), handles[i], i + 1, 25); });
-  }
-  for (std::thread& thread : threads) thread.join();
+  InThreads(static_cast<int>(handles.size()),
+            [&](int i) { oracles[i] = Fill(&writing, db.get(), handles[i], i + 1, 25); });
   WaitForCompactions(db.get());
   for (size_t i = 0; i < handles.size(); i++) {
     SCOPED_TRACE(descriptors[i].name);
@@ -222,22 +218,18 @@ TEST_P(Sharing, DatabasesHaveABudgetEach) {
   const TemporaryDirectory directory;
   const TreeConfig config("rocksieve.auto:10", GetParam(), 4);
   const rocksdb::Options options = config.db.Build();  // one policy, one listener
-  std::vector<std::thread> threads;
   std::vector<Oracle> oracles(kDatabases);
   std::vector<DbPtr> dbs(kDatabases);
-  for (int i = 0; i < kDatabases; i++) {
-    threads.emplace_back([&, i] {
-      std::mutex writing;
-      const std::string path = directory / ("db" + std::to_string(i));
-      dbs[i] = Open(options, path);
-      oracles[i] = Fill(&writing, dbs[i].get(), dbs[i]->DefaultColumnFamily(), 10 + i, 10 + 10 * i);
-      dbs[i].reset();
-      dbs[i] = Open(options, path);
-      Fill(&writing, dbs[i].get(), dbs[i]->DefaultColumnFamily(), 20 + i, 10);
-      WaitForCompactions(dbs[i].get());
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  InThreads(kDatabases, [&](int i) {
+    std::mutex writing;
+    const std::string path = directory / ("db" + std::to_string(i));
+    dbs[i] = Open(options, path);
+    oracles[i] = Fill(&writing, dbs[i].get(), dbs[i]->DefaultColumnFamily(), 10 + i, 10 + 10 * i);
+    dbs[i].reset();
+    dbs[i] = Open(options, path);
+    Fill(&writing, dbs[i].get(), dbs[i]->DefaultColumnFamily(), 20 + i, 10);
+    WaitForCompactions(dbs[i].get());
+  });
   for (int i = 0; i < kDatabases; i++) {
     const double bits = MemoryOf(dbs[i].get()).bits();
     std::printf("database %d: %.2f bits\n", i, bits);

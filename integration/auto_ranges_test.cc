@@ -13,17 +13,12 @@
 #include <rocksieve/range.h>
 
 #include "integration/database.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {
 
 constexpr uint64_t kKeys = 20000;
-
-std::string Key(uint64_t number) {
-  std::string key;
-  for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(number >> shift));
-  return key;
-}
 
 class AutoRanges : public testing::Test {
  protected:
@@ -44,7 +39,7 @@ class AutoRanges : public testing::Test {
   // Keys are multiples of 1000.
   void Write() {
     for (uint64_t i = 0; i < kKeys; i++) {
-      Must(db_->Put(rocksdb::WriteOptions(), Key(1000 * i), std::string(8, 'v')));
+      Must(db_->Put(rocksdb::WriteOptions(), BigEndian(1000 * i), std::string(8, 'v')));
     }
     Flush(db_.get());
   }
@@ -54,7 +49,7 @@ class AutoRanges : public testing::Test {
     std::string value;
     for (uint64_t i = 0; i < count; i++) {
       const uint64_t number = random_() % (1000 * kKeys);
-      const bool is_there = db_->Get(rocksdb::ReadOptions(), Key(number), &value).ok();
+      const bool is_there = db_->Get(rocksdb::ReadOptions(), BigEndian(number), &value).ok();
       EXPECT_EQ(is_there, number % 1000 == 0);
     }
     return CostSince(0).data_block_reads;
@@ -68,7 +63,7 @@ class AutoRanges : public testing::Test {
       std::vector<bool> expected;
       for (size_t j = 0; j < kBatch; j++) {
         const uint64_t number = random_() % (10 * kKeys);
-        keys.push_back(Key(100 * number));
+        keys.push_back(BigEndian(100 * number));
         expected.push_back(number % 10 == 0);
       }
       const std::vector<rocksdb::Slice> slices(keys.begin(), keys.end());
@@ -85,12 +80,12 @@ class AutoRanges : public testing::Test {
     rocksdb::get_perf_context()->Reset();
     for (uint64_t i = 0; i < count; i++) {
       const uint64_t begin = random_() % (1000 * (kKeys - 1));
-      const std::string end = Key(begin + 16);
+      const std::string end = BigEndian(begin + 16);
       const rocksdb::Slice upper(end);
       rocksdb::ReadOptions read;
       read.iterate_upper_bound = &upper;
       const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator(read));
-      iterator->Seek(Key(begin));
+      iterator->Seek(BigEndian(begin));
       EXPECT_EQ(iterator->Valid(), (begin + 999) / 1000 * 1000 < begin + 16) << begin;
       Must(iterator->status());
     }

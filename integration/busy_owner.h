@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of a database who never pauses: it writes, flushes and compacts in threads of its own
-// as fast as it can, so that files come and go all the time.
+// Those who look at a database: beside an owner who never pauses, but writes, flushes and compacts
+// in threads of its own as fast as it can, so that files come and go all the time; and without a
+// trace.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -72,6 +79,28 @@ class BusyOwner {
 inline int LooksBesideABusyOwner(int usually) {
   const char* const looks = std::getenv("ROCKSIEVE_LOOKS");
   return looks == nullptr ? usually : std::atoi(looks);
+}
+
+// Everything about a directory that writing would change, but for files of that name.
+inline std::map<std::string, std::string> StateOf(const std::string& directory,
+                                                  const std::string& but_for = "") {
+  std::map<std::string, std::string> state;
+  const auto add = [&state](const std::string& path) -> std::string& {
+    struct stat status {};
+    if (lstat(path.c_str(), &status) != 0) throw std::runtime_error("lstat");
+    return state[path] = std::to_string(status.st_ino) + " " + std::to_string(status.st_size) +
+                         " " + std::to_string(status.st_mtim.tv_sec) + "." +
+                         std::to_string(status.st_mtim.tv_nsec) + " ";
+  };
+  add(directory);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    if (entry.path().filename() == but_for) continue;
+    std::string& described = add(entry.path());
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    described.append(std::istreambuf_iterator<char>(file), {});
+  }
+  return state;
 }
 
 }  // namespace rocksieve

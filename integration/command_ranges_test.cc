@@ -9,6 +9,7 @@
 #include "integration/command.h"
 #include "integration/database.h"
 #include "integration/tree.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {
@@ -16,12 +17,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kKeys = 20000, kEntities = 700, kTimes = 1 << 22;
-
-std::string BigEndian(uint64_t number) {
-  std::string key;
-  for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(number >> shift));
-  return key;
-}
 
 std::string Event(uint64_t entity, uint64_t time) { return BigEndian(entity) + BigEndian(time); }
 

@@ -2,10 +2,10 @@
 // Damage is told to people once per policy: to the info log of a database that is writing a table,
 // else to stderr and later to such a log. The counters count everything.
 #include <mutex>
-#include <thread>
 
 #include "integration/sst_file.h"
 #include "plugin/rocksdb_abi.h"
+#include "tests/support.h"
 
 namespace rocksieve {
 namespace {
@@ -140,11 +140,7 @@ std::vector<Unplaceable> UnplaceableSets() {
                                  0x00B3B143F854F8B5, 0xE9E93AC5D4731B57, 0x453F8951FBB8AA44,
                                  0x5812312E484D618A, 0x729ED58B51139DF5};
   std::vector<std::string> pairs;
-  for (uint64_t key : kPairs) {
-    std::string bytes;
-    for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(key >> shift);
-    pairs.push_back(bytes);
-  }
+  for (uint64_t key : kPairs) pairs.push_back(BigEndian(key));
   return {{"rocksieve.cuckoo:12.5", {"key15453", "key19005", "key49086"}},
           {"rocksieve.ribbon:10", pairs}};
 }
@@ -203,19 +199,15 @@ TEST(DamageReport, ManyThreadsReportOnce) {
   const PolicyPtr policy = PolicyFor("rocksieve.bloom:10");
   CollectingLogger log;
   const std::string printed = StderrOf([&] {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; i++) {
-      threads.emplace_back([&, i] {
-        for (int round = 0; round < 500; round++) {
-          if (i == 0) {
-            const auto table = StartTable(policy, &log);
-            table->AddKey("key");
-          }
-          OpenBlock(policy, DamagedBlock());
+    InThreads(8, [&](int i) {
+      for (int round = 0; round < 500; round++) {
+        if (i == 0) {
+          const auto table = StartTable(policy, &log);
+          table->AddKey("key");
         }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+        OpenBlock(policy, DamagedBlock());
+      }
+    });
   });
   EXPECT_LE(log.lines().size(), 1u);
   EXPECT_LE(Occurrences(printed, "is damaged"), 1u);

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -47,6 +48,14 @@ inline void Must(const rocksdb::Status& status) {
 inline Random SeededRandom(uint64_t seed) {
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   return Random(seed);
+}
+
+// Calls action(0), action(1), .. at once.
+template <typename Action>
+void InThreads(int count, const Action& action) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; i++) threads.emplace_back([&action, i] { action(i); });
+  for (std::thread& thread : threads) thread.join();
 }
 
 class TemporaryDirectory {

@@ -245,13 +245,6 @@ TEST_F(ColumnFamilies, OneCanBeAddedAndDropped) {
 
 // Many threads at once: on one policy, on one filter, and on one database.
 
-template <typename Action>
-void InThreads(int count, Action action) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; i++) threads.emplace_back([=] { action(i); });
-  for (std::thread& thread : threads) thread.join();
-}
-
 std::string BuildBlock(const PolicyPtr& policy, uint64_t keys) {
   const rocksdb::BlockBasedTableOptions options;
   const rocksdb::FilterBuildingContext context(options);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `rocksieve explain` and `inspect` on databases of all kinds: they look, and leave no trace.
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <fstream>
 
@@ -22,28 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using testing::Test;
-
-std::string Contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// Everything about a directory that writing would change.
-std::map<std::string, std::string> StateOf(const fs::path& directory) {
-  std::map<std::string, std::string> state;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    struct stat status {};
-    if (lstat(entry.path().c_str(), &status) != 0) throw std::runtime_error("lstat");
-    state[entry.path()] = std::to_string(status.st_ino) + " " + std::to_string(status.st_size) +
-                          " " + std::to_string(status.st_mtim.tv_sec) + "." +
-                          std::to_string(status.st_mtim.tv_nsec) + " " +
-                          (entry.is_regular_file() ? Contents(entry.path()) : "");
-  }
-  struct stat status {};
-  if (lstat(directory.c_str(), &status) != 0) throw std::runtime_error("lstat");
-  state["."] = std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
-  return state;
-}
 
 class Looking : public Test {
  protected:

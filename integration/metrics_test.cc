@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What GetFilterStats and PrometheusText say, beside what RocksDB says of the same files.
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -13,6 +12,7 @@
 
 #include "integration/exposition.h"
 #include "integration/sst_file.h"
+#include "integration/tree.h"
 #include "plugin/rocksdb_abi.h"
 
 namespace rocksieve {
@@ -72,20 +72,6 @@ DbConfig ManyLevels(std::string_view spec) {
   return config;
 }
 
-void WaitForCompactions(rocksdb::DB* db) {
-  for (uint64_t left = 1; left != 0;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    left = 0;
-    for (const auto* property : {&rocksdb::DB::Properties::kMemTableFlushPending,
-                                 &rocksdb::DB::Properties::kNumRunningCompactions,
-                                 &rocksdb::DB::Properties::kCompactionPending}) {
-      uint64_t value = 0;
-      ASSERT_TRUE(db->GetIntProperty(*property, &value));
-      left += value;
-    }
-  }
-}
-
 struct Case {
   const char* name;
   const char* spec;
@@ -107,9 +93,7 @@ TEST_P(BuiltByLevel, AgreesWithRocksDb) {
         rocksdb::NewFixedPrefixTransform(GetParam().prefix_bytes));
   }
   const DbPtr db = Open(config.Build(), directory / "db");
-  std::vector<std::thread> writers;
-  for (uint64_t seed : {1, 2}) writers.emplace_back(WriteRandomKeys, db.get(), seed, 30000);
-  for (std::thread& writer : writers) writer.join();
+  InThreads(2, [&](int i) { WriteRandomKeys(db.get(), i + 1, 30000); });
   Flush(db.get());
   WaitForCompactions(db.get());
   Must(db->Close());

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A read-only snapshot beside a living database: complete, of one moment, and without a trace.
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <map>
 #include <set>
@@ -9,11 +7,11 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
-#include <rocksdb/convenience.h>
 #include <rocksdb/merge_operator.h>
 
 #include "integration/busy_owner.h"
 #include "integration/database.h"
+#include "integration/join_support.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"
 
@@ -40,31 +38,10 @@ Oracle RowsOf(const ReadOnlySnapshot& view) {
   return rows;
 }
 
-// Names, sizes and times of all files but the log for people, which the owner writes.
-std::map<std::string, std::string> StateOf(const std::string& directory) {
-  std::map<std::string, std::string> state;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    if (entry.path().filename() == "LOG") continue;
-    struct stat file {};
-    stat(entry.path().c_str(), &file);
-    state[entry.path()] = std::to_string(file.st_ino) + " " + std::to_string(file.st_size) + " " +
-                          std::to_string(file.st_mtim.tv_sec) + " " +
-                          std::to_string(file.st_mtim.tv_nsec);
-  }
-  return state;
-}
-
-std::shared_ptr<rocksdb::MergeOperator> Appending() {
-  std::shared_ptr<rocksdb::MergeOperator> appending;
-  Must(rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(), "stringappend",
-                                                &appending));
-  return appending;
-}
-
 TEST(ReadOnlySnapshot, ShowsFilesAndLogsAndLeavesNoTrace) {
   TemporaryDirectory directory;
   DbConfig config("rocksieve.bloom:10");
-  config.options.merge_operator = Appending();
+  config.options.merge_operator = join::Appending();
   const std::string path = directory / "db";
   const DbPtr db = Open(config.Build(), path);
   Must(db->DisableFileDeletions());  // what goes is then not the owner's doing
@@ -80,11 +57,11 @@ TEST(ReadOnlySnapshot, ShowsFilesAndLogsAndLeavesNoTrace) {
     Must(db->Put(rocksdb::WriteOptions(), MissingKey(i), "only in the log"));
     oracle[MissingKey(i)] = "only in the log";
   }
-  const auto before = StateOf(path);
+  const auto before = StateOf(path, "LOG");  // where the owner writes
   const std::unique_ptr<ReadOnlySnapshot> view = View(path), of_other = View(path, "other");
   EXPECT_TRUE(RowsOf(*view) == oracle);
   EXPECT_EQ(RowsOf(*of_other), (Oracle{{"x", "1,2"}}));
-  EXPECT_EQ(StateOf(path), before);
+  EXPECT_EQ(StateOf(path, "LOG"), before);
 
   // The owner goes on; the view does not.
   Must(db->EnableFileDeletions());

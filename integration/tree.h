@@ -53,9 +53,10 @@ inline void WaitForCompactions(rocksdb::DB* db) {
   constexpr int kIdleMilliseconds = 10;
   for (int idle = 0; levelled || idle < kIdleMilliseconds;) {
     uint64_t running = 0, flushing = 0, pending = 0;
-    db->GetIntProperty("rocksdb.num-running-compactions", &running);
+    // In this order, so that what begins meanwhile is seen.
     db->GetIntProperty("rocksdb.num-running-flushes", &flushing);
     db->GetIntProperty("rocksdb.compaction-pending", &pending);
+    db->GetIntProperty("rocksdb.num-running-compactions", &running);
     if (running == 0 && flushing == 0 && pending == 0) return;
     idle = running == 0 && flushing == 0 ? idle + 1 : 0;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -311,10 +311,7 @@ std::vector<std::string> KeysOf(const nlohmann::json& entry) {
     uint64_t number = keys.at("first");
     for (int i = 0; i < keys.at("count").get<int>();
          i++, number += keys.at("step").get<uint64_t>()) {
-      result.emplace_back(8, '\0');
-      for (int byte = 0; byte < 8; byte++) {
-        result.back()[static_cast<size_t>(7 - byte)] = static_cast<char>(number >> (8 * byte));
-      }
+      result.push_back(BigEndian(number));
     }
     return result;
   }

@@ -27,13 +27,8 @@ KeyList Entities() {
   std::mt19937_64 random(3);
   std::vector<std::string> keys;
   for (int i = 0; i < 9000; i++) {
-    std::string key(16, '\0');
-    uint64_t entity = random() % 300 * 0x9e3779b97f4a7c15, time = random() % (1 << 20);
-    for (int at = 7; at >= 0; at--, entity >>= 8, time >>= 8) {
-      key[at] = static_cast<char>(entity);
-      key[8 + at] = static_cast<char>(time);
-    }
-    keys.push_back(key);
+    const uint64_t entity = random() % 300 * 0x9e3779b97f4a7c15, time = random() % (1 << 20);
+    keys.push_back(BigEndian(entity) + BigEndian(time));
   }
   std::sort(keys.begin(), keys.end());
   KeyList list;
