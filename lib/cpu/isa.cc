@@ -8,30 +8,22 @@ namespace rocksieve {
 namespace {
 
 constexpr Isa kAll[] = {Isa::kPortable, Isa::kSse2, Isa::kAvx2, Isa::kAvx512, Isa::kNeon};
+constexpr std::string_view kNames[] = {"portable", "sse2", "avx2", "avx512", "neon"};
 
 bool Usable(Isa isa) {
+  if (isa == Isa::kPortable) return true;
 #if defined(__x86_64__)
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                     __builtin_cpu_supports("bmi2");
-  switch (isa) {
-    case Isa::kPortable:
-    case Isa::kSse2:
-      return true;
-    case Isa::kAvx2:
-      return avx2;
-    case Isa::kAvx512:
-      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vbmi") &&
-             __builtin_cpu_supports("avx512bitalg");
-    case Isa::kNeon:
-      return false;
-  }
-  return false;
+  if (isa != Isa::kAvx512) return isa == Isa::kSse2 || (isa == Isa::kAvx2 && avx2);
+  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vbmi") &&
+         __builtin_cpu_supports("avx512bitalg");
 #elif defined(__aarch64__)
-  return isa == Isa::kPortable || isa == Isa::kNeon;
+  return isa == Isa::kNeon;
 #else
-  return isa == Isa::kPortable;
+  return false;
 #endif
 }
 
@@ -49,21 +41,7 @@ Isa Choose() {
 
 }  // namespace
 
-std::string_view IsaName(Isa isa) {
-  switch (isa) {
-    case Isa::kPortable:
-      return "portable";
-    case Isa::kSse2:
-      return "sse2";
-    case Isa::kAvx2:
-      return "avx2";
-    case Isa::kAvx512:
-      return "avx512";
-    case Isa::kNeon:
-      return "neon";
-  }
-  return "";
-}
+std::string_view IsaName(Isa isa) { return kNames[static_cast<size_t>(isa)]; }
 
 std::vector<Isa> UsableIsas() {
   std::vector<Isa> usable;
@@ -78,28 +56,10 @@ Isa ActiveIsa() {
   return isa;
 }
 
-bool CpuHasVbmi2() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512vbmi2");
-#else
-  return false;
+bool CpuHasVbmi2() { return __builtin_cpu_supports("avx512vbmi2"); }
+bool CpuHasVpclmulqdq() { return __builtin_cpu_supports("vpclmulqdq"); }
+bool CpuHasGfni() { return __builtin_cpu_supports("gfni"); }
 #endif
-}
-
-bool CpuHasVpclmulqdq() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("vpclmulqdq");
-#else
-  return false;
-#endif
-}
-
-bool CpuHasGfni() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("gfni");
-#else
-  return false;
-#endif
-}
 
 }  // namespace rocksieve

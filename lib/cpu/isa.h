@@ -24,7 +24,8 @@ std::vector<Isa> UsableIsas();
 Isa ActiveIsa();
 
 // Whether the processor has the bit matrix products of GFNI, a feature beside those above. It is
-// only asked where kAvx2 is usable, which says that the vector registers are too.
+// only asked where kAvx2 is usable, which says that the vector registers are too. These three are
+// defined for x86-64 only.
 bool CpuHasGfni();
 
 // Whether it has expansions of bytes in vectors of 64 bytes, likewise, where kAvx512 is usable.
