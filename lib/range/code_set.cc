@@ -24,7 +24,7 @@ uint64_t BitsAt(const uint8_t* from, uint64_t bit, int bits) {  // up to 57
 
 }  // namespace
 
-bool CodeSet::Parse(std::string_view payload, CodeSet* set, const Kernel& kernel) {
+bool CodeSet::Parse(std::string_view payload, CodeSet* set, FirstFrom first_from) {
   if (payload.size() < kCodeSetHeadBytes) return false;
   const auto* const bytes = reinterpret_cast<const uint8_t*>(payload.data());
   CodeSet parsed;
@@ -61,7 +61,7 @@ bool CodeSet::Parse(std::string_view payload, CodeSet* set, const Kernel& kernel
     if (begin < last || begin > 8 * data_bytes) return false;
     last = begin;
   }
-  parsed.first_from_ = kernel.first_from;
+  parsed.first_from_ = first_from;
   *set = parsed;
   return true;
 }

@@ -46,7 +46,8 @@ class CodeSet {
   CodeSet() = default;
 
   // False if the payload cannot have come from a builder. Reads only the payload.
-  static bool Parse(std::string_view payload, CodeSet* set, const Kernel& kernel = ActiveKernel());
+  static bool Parse(std::string_view payload, CodeSet* set,
+                    FirstFrom first_from = FirstFromFor(ActiveIsa()));
 
   // Above every code. Not 0.
   uint64_t universe() const { return universe_; }

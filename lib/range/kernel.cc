@@ -43,28 +43,11 @@ ROCKSIEVE_TARGET_END
 
 namespace rocksieve::range {
 
-std::vector<Kernel> UsableKernels() {
-  std::vector<Kernel> kernels = {{Isa::kPortable, portable::FirstFromOf}};
+FirstFrom FirstFromFor([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
-  for (const Isa isa : UsableIsas()) {
-    if (isa == Isa::kAvx2) kernels.push_back({isa, bmi2::FirstFromOf});
-  }
+  if (isa == Isa::kAvx2 || isa == Isa::kAvx512) return bmi2::FirstFromOf;
 #endif
-  return kernels;
-}
-
-const Kernel& ActiveKernel() {
-  static const Kernel kernel = [] {
-    const Isa active = ActiveIsa();
-    const std::vector<Kernel> usable = UsableKernels();
-    Kernel best = usable.front();
-    for (const Kernel& other : usable) {
-      // AVX-512 brings what AVX2 does.
-      if (other.isa == active || active == Isa::kAvx512) best = other;
-    }
-    return best;
-  }();
-  return kernel;
+  return portable::FirstFromOf;
 }
 
 }  // namespace rocksieve::range

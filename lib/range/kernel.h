@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "lib/cpu/isa.h"
 
@@ -24,14 +23,7 @@ struct BucketView {
 // beyond the end.
 using FirstFrom = uint64_t (*)(const BucketView& bucket, uint64_t least);
 
-struct Kernel {
-  Isa isa;
-  FirstFrom first_from;
-};
-
-// Those that this processor can use, the best last.
-std::vector<Kernel> UsableKernels();
-// That of ActiveIsa().
-const Kernel& ActiveKernel();
+// That of the best kernel for `isa`, which this processor can use.
+FirstFrom FirstFromFor(Isa isa);
 
 }  // namespace rocksieve::range

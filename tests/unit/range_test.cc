@@ -24,9 +24,10 @@ using Random = std::mt19937_64;
 
 // As queries find it: nothing but the payload and what always follows it.
 struct OpenedCodes {
-  explicit OpenedCodes(const std::string& payload, const Kernel& kernel = ActiveKernel())
+  explicit OpenedCodes(const std::string& payload, Isa isa = ActiveIsa())
       : bytes(payload + std::string(19, '\x55')) {
-    is_open = CodeSet::Parse(std::string_view(bytes).substr(0, payload.size()), &codes, kernel);
+    is_open = CodeSet::Parse(std::string_view(bytes).substr(0, payload.size()), &codes,
+                             FirstFromFor(isa));
   }
   std::string bytes;
   CodeSet codes;
@@ -65,8 +66,8 @@ TEST(CodeSet, HasExactlyItsCodes) {
       std::string payload;
       const std::vector<uint64_t> sorted(expected.begin(), expected.end());
       if (!BuildExactCodes(sorted, universe, &payload)) continue;
-      for (const Kernel& kernel : UsableKernels()) {
-        const OpenedCodes opened(payload, kernel);
+      for (const Isa isa : UsableIsas()) {
+        const OpenedCodes opened(payload, isa);
         ASSERT_TRUE(opened.is_open) << count << " codes, mean gap " << gap;
         EXPECT_EQ(opened.codes.codes(), count);
         ASSERT_GE(opened.codes.universe(), universe);
