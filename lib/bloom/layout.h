@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the bits of a key stand: the lane-seeded split block Bloom filter (LSB).
-//
-// The payload is an array of lines of 64 bytes, each of eight little-endian words L[0..7]. All
-// probes of a key fall into one line, so a query touches one line. L[0..6] are lanes of 64 probe
-// bits. L[7] holds, in byte l < 7, the two 4-bit seeds of lane l, and in its top byte 8 probe bits.
-//
-// What is new against known split block Bloom filters (Putze, Sanders, Singler, "Cache-, Hash- and
-// Space-Efficient Bloom Filters", 2007): a key belongs to one of eight groups, and the seeds of a
-// lane turn each group's bits by a multiple of the seed. The builder knows all keys and picks the
-// turns under which the most bits coincide. The query finds the seeds in the line that it reads
-// anyway. docs/formats/bloom.md has every byte; docs/design/bloom.md says why it works.
+// docs/formats/bloom.md has every byte; docs/design/bloom.md says why it works, and what is new
+// against Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007.
 //
 // Invariants: a probe's position depends on the key hash and on the line only; a line's bytes
 // depend on the set of hashes that fall into it only.

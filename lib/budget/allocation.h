@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which filter each file of a tree should have, so that missing keys cost least in a given memory.
-//
-// A missing key meets file f with probability w(f), its lookup weight, and pays there the cost c(b)
-// of a filter of b bits per key. The least sum of w * c(b) for a sum of keys * b that may not
-// exceed the memory is where a bit saves the same everywhere (Lagrange; for whole levels: Dayan,
-// Athanassoulis, Idreos, "Monkey", 2017): b(f) is the hull's answer to the price
-// theta * keys(f) / w(f). So a file gets the more bits, the fewer keys it spreads over its range,
-// and the more lookups come to it.
+// Which filter each file of a tree should have, so that missing keys cost least in a given memory:
+// docs/design/auto.md, "The rule".
 #pragma once
 
 #include <array>

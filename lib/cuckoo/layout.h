@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a key stands: the sharded windowed cuckoo filter (SWC).
-//
-//   payload: u32 shard count | u32 first wide slot | u32 offset x (shards + 1) | slots, bit-packed
-//
-// Keys are divided by hash into shards of about 4,096 keys. The offsets say at which slot each
-// shard begins. A slot holds a fingerprint of F bits, from the first wide slot on of F + 1 bits; 0
-// is an empty slot. A key has two windows of two adjacent slots in its shard, at positions that are
-// independent hash bits, and lies in one of these four slots. Slots of a shard may belong to
-// overlapping windows, which is what lets 96 % of them be filled (Lehman and Panigrahy, "3.5-Way
-// Cuckoo Hashing for the Price of 2-and-a-Bit", 2009; thresholds: Walzer, "Load Thresholds for
-// Cuckoo Hashing with Overlapping Blocks", 2018).
+// Where a key stands: the sharded windowed cuckoo filter (SWC). docs/formats/cuckoo.md has every
+// byte, docs/design/cuckoo.md says why it works (Lehman and Panigrahy, "3.5-Way Cuckoo Hashing for
+// the Price of 2-and-a-Bit", 2009; Walzer, "Load Thresholds for Cuckoo Hashing with Overlapping
+// Blocks", 2018).
 //
 // A shard of one slot, which no window fits into, means "every key of this shard may be present":
 // the builder's last resort against sets of keys made to be unplaceable.

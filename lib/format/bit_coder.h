@@ -71,13 +71,9 @@ void EncodeFlags(std::span<const uint8_t> flags, ByteWriter* out);
 // False, with the reader failed, unless the flags have as many ones as announced.
 bool DecodeFlags(ByteReader* in, size_t count, PageVector<uint8_t>* flags);
 
-// Sorted numbers below a bound, as Rice-coded gaps: random ones cost log2(universe / count) + 1.5
-// bits each, 0.06 more than the entropy. Duplicates are kept. Each may carry a few bits of its own.
-//
-//   count      varint
-//   parameter  u8, 0 .. 63; absent if count is 0
-//   bits       for each number: (gap >> parameter) ones and a zero, the low `parameter` bits of the
-//              gap, then extra_bits bits. The first gap is the first number itself.
+// Sorted numbers below a bound, as Rice-coded gaps (docs/formats/sketches.md): random ones cost
+// log2(universe / count) + 1.5 bits each, 0.06 more than the entropy. Duplicates are kept. Each may
+// carry a few bits of its own.
 //
 // Sources: S. W. Golomb, "Run-length encodings", 1966; R. F. Rice, "Some practical universal
 // noiseless coding techniques", 1979. The writer tries the parameters around log2(mean gap)

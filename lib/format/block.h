@@ -92,40 +92,10 @@ class KeyRange {
   CutKey smallest_, largest_;
 };
 
-// The frame that every filter block of ours has around its family's payload. The full one:
-//
-//        0  magic            8A 52 4B 53
-//        4  format version   1
-//        5  family           1 Bloom, 2 cuckoo, 3 ribbon
-//        6  flags            bit 0: the salt is stored
-//        7  parameter        the family's own
-//        8  key count        u64
-//       16  payload          the family's own
-//        .  salt             u64, only with flag bit 0
-//        .  smallest entry   at most 32 bytes
-//        .  largest entry    at most 32 bytes
-//     n-19  length of smallest
-//     n-18  length of largest, plus 128 if it was cut
-//     n-17  check word       u64: XXH3-64, seed 0, of the bytes 0 .. n-18
-//      n-9  tail magic       53 4B 52 8A
-//      n-5  trailer          FF 52 00 53 31
-//
-// The compact one, of filters of some thousand keys, where 30 bytes less are felt:
-//
-//        0  magic            8A 52 4B 53
-//        4  format version   2
-//        5  family
-//        6  flags            bit 0: the salt is stored; bit 1: largest was cut; the others: c
-//        7  parameter
-//        8  payload
-//        .  salt             u64, only with flag bit 0
-//        .  c bytes that smallest and largest begin with, a that follow in smallest, b in largest
-//     n-20  key count        u16
-//     n-18  a + 4 b
-//     n-17  check word, tail magic and trailer, as above
-//
-// The trailer makes every release of RocksDB's own reader answer "may match" (docs/formats/block.md
-// says why), so a database with our filters stays readable without us.
+// The frame that every filter block of ours has around its family's payload: the full one, or the
+// compact one, of filters of some thousand keys, where 30 bytes less are felt. Its trailer makes
+// every release of RocksDB's own reader answer "may match", so a database with our filters stays
+// readable without us. docs/formats/block.md has both, and why.
 
 enum class FrameVersion : uint8_t { kFull = 1, kCompact = 2 };
 

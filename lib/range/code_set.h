@@ -1,25 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sorted set of codes below a bound, read in place: "is one of them between these two?"
-//
-//   0  buckets              u32
-//   4  codes                u32
-//   8  units                u16  a bucket holds the codes of units * 2^low_bits values
-//  10  low bits             u8
-//  11  entry bits           u8
-//  12  least deviation      i32
-//  16  group ends           u32 x (groups + 1): the byte at which the data of 32 buckets begin;
-//                           at the end, where the last ones end
-//   .  deviations           entry bits x (buckets + 1), bit-packed, rounded up to a byte
-//   .  data
-//
-// Codes of a bucket are stored as gaps (the first one from the bucket's first value), Rice-coded:
-// (gap >> low bits) zeros and a one, from the first bit of the bucket onwards; the low bits of the
-// gaps from its last bit backwards. So the bucket's ends, which the directory has, tell how many
-// there are. Random codes cost log2(bound / codes) + 1.48 to 1.56 bits, and the directory 0.16 to
-// 0.21.
-//
-// Bucket b of a group begins at the bit that lies on the straight line between the two ends of the
-// group, plus its deviation.
+// docs/formats/range.md, "A set of codes", has the bytes. Random codes cost log2(bound / codes) +
+// 1.48 to 1.56 bits, and the directory 0.16 to 0.21.
 //
 // Sources: R. F. Rice, "Some practical universal noiseless coding techniques", 1979; for what such
 // a set answers, Costa, Ferragina, Vinciguerra, "Grafite", 2024, which keeps it as Elias-Fano code.

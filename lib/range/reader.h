@@ -1,23 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the payload of a range filter block is made up of parts (docs/formats/range.md).
-//
-//   0  parts             u8
-//   1  flags             u8   bit 0: the filter is one partition of several
-//   2  bound length      u8
-//   3  shortest key      u8   its bytes, at most 255
-//   4  part descriptions 16 bytes each: kind u8, depth u8, parameter u8, 0, bytes u32, entries u64
-//   .  bound             only with flag bit 0: bytes that the largest key begins with
-//   .  parts             one after another
-//
-// A part of kind kPrefixes or kKeys is the payload of a ribbon filter block with this parameter.
-//
-// A part of kind kOrder:
-//
-//   0  block bits        u8   7; or 0 if the codes are exact
-//   1  0                 7 bytes
-//   8  lead hash         u64  of all cells, if the codes are exact; else 0
-//  16  first             u64  the smallest number of a cell, if the codes are exact; else 0
-//  24  codes             see code_set.h
 #pragma once
 
 #include <cstddef>

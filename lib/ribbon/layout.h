@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a key's bits stand: the steered ribbon filter (STR).
-//
-//   payload, general form: u32 buckets | u32 first wide group | directory | groups
-//     with a compact head: u8 buckets - 1, plus 128 if the third is there | u8 minus the anchor |
-//                          u16 first wide group | low bytes of the directory | groups
-//   payload, small form:   u8 slots | u8 seed | columns, bit-packed
-//   payload, match all:    nothing
-//
-// A key owns F bits of result, its fingerprint. It selects some of the table's slots, each F bits
-// wide, whose XOR equals the fingerprint; a missing key passes with probability 2^-F. The builder
-// finds the slots by solving linear equations over GF(2), one per key (Dietzfelbinger and Walzer,
+// Where a key's bits stand: the steered ribbon filter (STR). docs/formats/ribbon.md has every byte;
+// docs/design/ribbon.md says why it works, and what is new against Dietzfelbinger and Walzer,
 // "Efficient Gauss Elimination for Near-Quadratic Matrices with One Short Random Block per Row",
-// 2019; Dillinger, Huebschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and Approximate
-// Membership Using Ribbon", 2022).
-//
-// Three things are different here. A bucket of about 256 keys gets as many slots as it has keys:
-// the directory *steers* it, so nothing is bumped and hardly a slot stays empty. Slots come in
-// groups of 8, stored as columns: byte j of a group holds bit j of its slots. And a row is sparse,
-// three bytes of coefficients within 8 groups, so that a query is three loads whatever F is. The
-// length of a bucket is also its seed: where a bucket cannot be solved, another length can.
+// 2019, and Dillinger, Huebschle-Schneider, Sanders, Walzer, "Fast Succinct Retrieval and
+// Approximate Membership Using Ribbon", 2022.
 #pragma once
 
 #include <cstdint>
@@ -113,14 +98,9 @@ inline uint64_t GroupByte(uint64_t group, int columns, uint64_t first_wide_group
          (group > first_wide_group ? group - first_wide_group : 0);
 }
 
-// Where each bucket begins: one byte per bucket, and four bytes per 128 of them.
-//
-//   i32 anchor x ceil(buckets / 128) | u8 low byte x (buckets + 1)
-//
-// Of the number of a bucket's first group only the lowest byte is stored: the difference to that of
-// the next one is the bucket's length. As buckets are about equally long, the first group itself
-// is never farther than 255 above `anchor + kNominalGroups * bucket`. The first anchor is -255 to
-// 0, since the first bucket begins at group 0: a compact head has it in one byte.
+// Where each bucket begins: of its first group the lowest byte is stored. As buckets are about
+// equally long, that group is never farther than 255 above `anchor + kNominalGroups * bucket`. The
+// first anchor is -255 to 0, since the first bucket begins at group 0.
 
 inline constexpr uint64_t kBucketsPerAnchor = 128;
 inline constexpr uint64_t kAnchorBytes = 4;

@@ -19,13 +19,10 @@ namespace rocksieve::bloom {
 BloomFilterOptions Checked(const BloomFilterOptions& options, const char* owner,
                            const char* positions_field);
 
-//   bits       u64
-//   hashes     u8
-//   hashing    u8, BloomHashing
-//   seed       u64
+// All but the layout.
 void WriteOptions(const BloomFilterOptions& options, ByteWriter* out);
 
-// Fails, if no filter can have these options. The layout is not stored here.
+// Fails, if no filter can have these options.
 BloomFilterOptions ReadOptions(ByteReader* in, BloomLayout layout);
 
 // Calls visit(position) for the key's positions in turn, as long as it returns true; the result is

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The envelope of every serialised type of the toolbox (docs/formats/toolbox.md), little-endian:
-//
-//   magic      "RSTB"
-//   version    u8, 1
-//   type       u8, EnvelopeType
-//   length     u64, bytes of the payload
-//   payload
-//   check      u64, XXH3-64 (seed 0) of everything before it
+// The envelope of every serialised type of the toolbox (docs/formats/toolbox.md).
 #pragma once
 
 #include <algorithm>

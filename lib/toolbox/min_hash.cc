@@ -20,14 +20,10 @@ class MinHashBytes {
  public:
   static constexpr uint64_t kMostPlaces = 4096;
 
-  //   seed      u64
-  //   method    u8, MinHashMethod
-  //   size      varint, 1 .. 4096
   static void WriteOptions(const MinHashOptions& options, ByteWriter* out);
   // Fails, if no signature can have these options.
   static MinHashOptions ReadOptions(ByteReader* in);
 
-  //   size times u64
   static void WritePlaces(const MinHash& signature, ByteWriter* out);
   // Fails, if places are missing or have values that no key can give them. REQUIRES: valid options.
   static MinHash ReadPlaces(const MinHashOptions& options, ByteReader* in);

@@ -76,27 +76,12 @@ class RangeCounts {
   static std::array<Line, 64> lines_;
 };
 
-// How a filter reader learns which range an iterator is asking for.
-//
-// RocksDB hands a filter the prefix of the seek key alone. But the prefix is made by the table's
-// prefix extractor, which is given the seek key and the upper bound right before. So the extractor
-// of our tables (RangeFileExtractor) remembers both, and returns an empty prefix whose address says
-// which seek it was; the reader takes the bounds if it is asked with just this address.
-//
-// What RocksDB 7.4 to 11.8 calls for one seek (BlockBasedTable::PrefixRangeMayMatch,
-// FilterBlockReaderCommon::RangeMayExist and IsFilterCompatible), and the state after it:
-//
-//   InDomain(seek)      kAskedSeek
-//   InDomain(seek)      kAskedSeek
-//   Transform(seek)     kSeek         returns the mark of a new serial number
-//   InDomain(bound)     kAskedBound
-//   Transform(bound)    kBound        returns the mark of bounds, which is empty as well
-//   MayMatch(mark)      kNothing      the range is known if the mark is that of the last serial
-//
-// The argument of Transform() must be the very object that InDomain() was asked about last, by the
-// same extractor; whatever else happens leads to kNothing or to a state from which no mark that
-// somebody still has is taken. Nothing is kept beyond one MayMatch(), and nothing that RocksDB
-// itself does not use afterwards. docs/design/range.md has the proof.
+// How a filter reader learns which range an iterator is asking for. RocksDB hands it the prefix of
+// the seek key alone, but gives the table's prefix extractor the seek key and the upper bound right
+// before. So that of our tables (RangeFileExtractor) remembers both, and returns an empty prefix
+// whose address says which seek it was; the reader takes the bounds if it is asked with just this
+// address. Nothing is kept beyond one MayMatch(), and nothing that RocksDB itself does not use
+// afterwards. docs/design/range.md, "The hook", has the calls, the states, and the proof.
 
 // Of one thread.
 class HeardBounds {
