@@ -72,7 +72,7 @@ std::string AmountError(std::string_view text) {
          " to " + DecimalText(AutoSpec::kMaxBits) + " bits per live entry, or " +
          ByteSizeText(AutoSpec::kMinBytes) +
          " to 1000TB for all filters of a column family, with a unit: B, kB, MB, GB, TB, KiB, " +
-         "MiB, GiB or TiB (not a rate, which follows from the tree); ";
+         "MiB, GiB or TiB (not a rate, which follows from the tree)";
 }
 
 // "10" or "512MB".
@@ -90,17 +90,15 @@ bool IsFamilies(std::string_view text) {
 std::string ParseFamilies(std::string_view text, AutoSpec* spec) {
   std::vector<Family> families;
   for (bool more = true; more;) {
-    const size_t plus = text.find('+');
-    more = plus != std::string_view::npos;
-    const std::string_view name = text.substr(0, plus);
-    if (more) text.remove_prefix(plus + 1);
+    more = text.find('+') != std::string_view::npos;
+    const std::string_view name = NextSpecPart(&text, '+');
     const FamilyEntry* family = FindFamily(name);
     if (family == nullptr) {
-      return QuotedSpec(name) + " is not one of the families " + FamilyNames() + "; ";
+      return QuotedSpec(name) + " is not one of the families " + FamilyNames();
     }
     if (spec->range_family == family->family ||
         std::find(families.begin(), families.end(), family->family) != families.end()) {
-      return QuotedSpec(name) + " is there twice; ";
+      return QuotedSpec(name) + " is there twice";
     }
     if (family->build_of_keys != nullptr) {
       spec->range_family = family->family;
@@ -126,7 +124,7 @@ bool ParseCost(std::string_view text, CostModel* model, std::string* error) {
         !(ns >= least && ns <= most)) {
       *error = QuotedSpec(text) + " is not a cost: " + name + " takes " + DecimalText(least) +
                " to " + DecimalText(most) + " nanoseconds, for example " + name + "-" +
-               DecimalText(CostOf(CostModel(), family)) + "; ";
+               DecimalText(CostOf(CostModel(), family));
     } else {
       (reads ? model->read_ns : model->probe_ns[family]) = ns;
     }
@@ -137,29 +135,22 @@ bool ParseCost(std::string_view text, CostModel* model, std::string* error) {
 
 std::string ParseOption(std::string_view text, AutoSpec* spec) {
   std::string error;
-  if (ParseCost(text, &spec->cost_model, &error)) return error;
   if (text == kEvenOption) {
-    if (spec->even) return QuotedSpec(text) + " is there twice; ";
+    if (spec->even) error = QuotedSpec(text) + " is there twice";
     spec->even = true;
-    return "";
+    return error;
   }
   const bool has_ranges = spec->range_family != Family::kNone;
-  if (has_ranges && ParseDepths(text, &spec->options, &error)) {
-    return error.empty() ? "" : error + "; ";
-  }
-  switch (SetSpecOption(text, &spec->options)) {
-    case OptionState::kSet:
-      return "";
-    case OptionState::kTwice:
-      return QuotedSpec(text) + " is there twice; ";
-    case OptionState::kUnknown:
-      break;
+  if (ParseCost(text, &spec->cost_model, &error) ||
+      (has_ranges && ParseDepths(text, &spec->options, &error)) ||
+      SetSpecOption(text, &spec->options, &error)) {
+    return error;
   }
   error = QuotedSpec(text) + " is not one of the options " + std::string(SpecOptionNames()) + ", " +
           std::string(kEvenOption);
   for (const auto& [name, family] : Costs()) error += ", " + name + "-N";
   if (has_ranges) error += std::string(", ") + kDepthOptionNames;
-  return error + ", nor families such as bloom+ribbon, which come right after the budget; ";
+  return error + ", nor families such as bloom+ribbon, which come right after the budget";
 }
 
 }  // namespace
@@ -198,9 +189,10 @@ bool AutoSpec::IsMeant(std::string_view text) {
 
 std::string AutoSpec::Parse(std::string_view text, AutoSpec* spec) {
   const auto error = [&](const std::string& what) {
-    return QuotedSpec(text) + " is not a rocksieve.auto spec: " + what + std::string(kExamples);
+    return QuotedSpec(text) + " is not a rocksieve.auto spec: " + what + "; " +
+           std::string(kExamples);
   };
-  if (!IsMeant(text)) return error("it must begin with rocksieve.auto:; ");
+  if (!IsMeant(text)) return error("it must begin with rocksieve.auto:");
   AutoSpec parsed;
   std::string_view rest = text.substr(kPrefix.size());
   if (!rest.empty()) rest.remove_prefix(1);

@@ -82,10 +82,8 @@ constexpr size_t kMostDepth = 255;
 // "8-24" as numbers from `least` to 255, ascending; false if they are not.
 bool ParseLengths(std::string_view text, size_t least, std::vector<uint8_t>* lengths) {
   for (bool more = true; more;) {
-    const size_t dash = text.find('-');
-    more = dash != std::string_view::npos;
-    const std::string_view digits = text.substr(0, dash);
-    if (more) text.remove_prefix(dash + 1);
+    more = text.find('-') != std::string_view::npos;
+    const std::string_view digits = NextSpecPart(&text, '-');
     size_t length = 0;
     const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), length);
     if (digits.empty() || result.ec != std::errc() || result.ptr != digits.data() + digits.size() ||
@@ -102,26 +100,19 @@ constexpr const char* kFastAndThorough = "a build is fast or thorough, not both"
 // `text` is what follows the amount, without its colon.
 std::string ParseOptions(std::string_view text, const FamilyEntry& family, FilterSpec* spec) {
   const bool is_keyed = family.build_of_keys != nullptr;
-  for (bool more = true; more;) {
+  std::string error;
+  for (bool more = true; more && error.empty();) {
     more = text.find(':') != std::string_view::npos;
     const std::string_view name = NextSpecPart(&text);
-    std::string error;
-    if (is_keyed && ParseDepths(name, spec, &error)) {
-      if (!error.empty()) return error;
-      continue;
-    }
-    switch (SetSpecOption(name, spec, family.has_fast_build)) {
-      case OptionState::kSet:
-        break;
-      case OptionState::kUnknown:
-        return QuotedSpec(name) + " is not one of the options " + std::string(SpecOptionNames()) +
-               (family.has_fast_build ? ", fast" : "") +
-               (is_keyed ? std::string(", ") + kDepthOptionNames : "");
-      case OptionState::kTwice:
-        return QuotedSpec(name) + " is there twice";
+    if (!(is_keyed && ParseDepths(name, spec, &error)) &&
+        !SetSpecOption(name, spec, &error, family.has_fast_build)) {
+      error = QuotedSpec(name) + " is not one of the options " + std::string(SpecOptionNames()) +
+              (family.has_fast_build ? ", fast" : "") +
+              (is_keyed ? std::string(", ") + kDepthOptionNames : "");
     }
   }
-  return spec->fast && spec->thorough ? kFastAndThorough : "";
+  if (error.empty() && spec->fast && spec->thorough) error = kFastAndThorough;
+  return error;
 }
 
 struct Option {
@@ -240,40 +231,30 @@ std::string QuotedSpec(std::string_view text) {
 }
 
 bool ParseDecimal(std::string_view text, double* value) {
-  bool digits = false, point = false;
-  for (char c : text) {
-    if (c >= '0' && c <= '9') {
-      digits = true;
-    } else if (c == '.' && !point) {
-      point = true;
-    } else {
-      return false;
-    }
-  }
-  if (!digits) return false;
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return false;
   const auto result =
       std::from_chars(text.data(), text.data() + text.size(), *value, std::chars_format::fixed);
   return result.ec == std::errc() && result.ptr == text.data() + text.size();
 }
 
-std::string_view NextSpecPart(std::string_view* text) {
-  const size_t colon = text->find(':');
-  const std::string_view part = text->substr(0, colon);
-  *text = colon == std::string_view::npos ? std::string_view() : text->substr(colon + 1);
+std::string_view NextSpecPart(std::string_view* text, char separator) {
+  const size_t end = text->find(separator);
+  const std::string_view part = text->substr(0, end);
+  *text = end == std::string_view::npos ? std::string_view() : text->substr(end + 1);
   return part;
 }
 
 std::string_view SpecOptionNames() { return kOptionNames; }
 
-OptionState SetSpecOption(std::string_view name, FilterSpec* spec, bool has_fast) {
+bool SetSpecOption(std::string_view name, FilterSpec* spec, std::string* error, bool has_fast) {
   const auto* option = std::find_if(std::begin(kOptions), std::end(kOptions),
                                     [name](const Option& o) { return o.name == name; });
   if (option == std::end(kOptions) || (option->member == &FilterSpec::fast && !has_fast)) {
-    return OptionState::kUnknown;
+    return false;
   }
-  if (spec->*option->member) return OptionState::kTwice;
+  if (spec->*option->member) *error = QuotedSpec(name) + " is there twice";
   spec->*option->member = true;
-  return OptionState::kSet;
+  return true;
 }
 
 std::string SpecOptionsText(const FilterSpec& spec) {

@@ -20,18 +20,18 @@ std::string DecimalText(double value);
 // Digits, perhaps a point and more digits; nothing else, so neither signs nor exponents nor "nan".
 bool ParseDecimal(std::string_view text, double* value);
 
-// Cuts off and returns what stands before the first colon.
-std::string_view NextSpecPart(std::string_view* text);
+// Cuts off and returns what stands before the first separator.
+std::string_view NextSpecPart(std::string_view* text, char separator = ':');
 
 // "own-name, salted, ..": options of every family.
 std::string_view SpecOptionNames();
 
-enum class OptionState { kSet, kUnknown, kTwice };
-// One of SpecOptionNames(), or "fast" where families have it.
-OptionState SetSpecOption(std::string_view name, FilterSpec* spec, bool has_fast = false);
+// One of SpecOptionNames(), or "fast" where families have it. False if the text is none; else
+// *error says what is wrong with it, or stays empty.
+bool SetSpecOption(std::string_view name, FilterSpec* spec, std::string* error,
+                   bool has_fast = false);
 
-// "prefixes-8-24" or "order-16": options of families whose filters are built of keys. False if the
-// text is meant as neither; else *error says what is wrong with it, or is empty.
+// "prefixes-8-24" or "order-16", likewise: options of families whose filters are built of keys.
 bool ParseDepths(std::string_view text, FilterSpec* spec, std::string* error);
 inline constexpr const char* kDepthOptionNames = "prefixes-N-.., order-N";
 
