@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/memory/page_pool.h"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <iterator>
 #include <new>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#include <sys/resource.h>
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
@@ -22,19 +21,15 @@ size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * u
 
 // For those pages that lie in the block as a whole, so that it takes no more memory. A hint:
 // nothing is lost if it is not heard.
-void AdviseHugePages([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes,
-                     [[maybe_unused]] size_t page_bytes) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
+void AdviseHugePages(void* block, size_t bytes, size_t page_bytes) {
   const auto address = reinterpret_cast<uintptr_t>(block);
   const size_t begin = RoundUp(address, page_bytes);
   const size_t end = (address + bytes) / page_bytes * page_bytes;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
 }
 
 // Addresses without memory; null if there are none, or they are counted.
-char* MapRegion([[maybe_unused]] size_t bytes, [[maybe_unused]] size_t alignment) {
-#if defined(__linux__)
+char* MapRegion(size_t bytes, size_t alignment) {
   rlimit addresses{};
   if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY) return nullptr;
   // Not to be read or written yet: else whoever locks all memory would have it all at once.
@@ -47,29 +42,6 @@ char* MapRegion([[maybe_unused]] size_t bytes, [[maybe_unused]] size_t alignment
   if (before < alignment) munmap(begin + before + bytes, alignment - before);
   AdviseHugePages(begin + before, bytes, alignment);
   return begin + before;
-#else
-  return nullptr;
-#endif
-}
-
-bool MakeWritable([[maybe_unused]] char* begin, [[maybe_unused]] size_t bytes) {
-#if defined(__linux__)
-  return mprotect(begin, bytes, PROT_READ | PROT_WRITE) == 0;
-#else
-  return false;
-#endif
-}
-
-void UnmapRegion([[maybe_unused]] char* region, [[maybe_unused]] size_t bytes) {
-#if defined(__linux__)
-  munmap(region, bytes);
-#endif
-}
-
-void ForgetPages([[maybe_unused]] char* begin, [[maybe_unused]] size_t bytes) {
-#if defined(__linux__)
-  madvise(begin, bytes, MADV_DONTNEED);
-#endif
 }
 
 // Nobody may touch what is not lent.
@@ -165,8 +137,10 @@ void* PagePool::TakeFirst(size_t bytes) {
   const size_t begin = found->first, end = found->second.end;
   if (begin + bytes > writable_bytes_) {
     const size_t writable_bytes = RoundUp(begin + bytes, kPageBytes);
-    if (!MakeWritable(region_ + writable_bytes_, writable_bytes - writable_bytes_)) return nullptr;
-    Forbid(region_ + writable_bytes_, writable_bytes - writable_bytes_);
+    char* const next = region_ + writable_bytes_;
+    const size_t more = writable_bytes - writable_bytes_;
+    if (mprotect(next, more, PROT_READ | PROT_WRITE) != 0) return nullptr;
+    Forbid(next, more);
     writable_bytes_ = writable_bytes;
   }
   if (begin + bytes < end) pieces_[begin + bytes] = {end, /*is_lent=*/false};
@@ -195,7 +169,7 @@ void PagePool::GiveBackPages() {
     for (size_t page = piece->second.end / kPageBytes; page-- > first;) {
       if (touched_pages_ <= most_pages) return;
       if (!touched_[page]) continue;
-      ForgetPages(region_ + page * kPageBytes, kPageBytes);
+      madvise(region_ + page * kPageBytes, kPageBytes, MADV_DONTNEED);
       touched_[page] = false;
       touched_pages_--;
     }
@@ -205,7 +179,7 @@ void PagePool::GiveBackPages() {
 void PagePool::DropIfUnused() {
   if (users_ > 0 || lent_bytes_ > 0 || region_ == nullptr) return;
   Allow(region_, writable_bytes_);
-  UnmapRegion(region_, region_bytes_);
+  munmap(region_, region_bytes_);
   region_ = nullptr;
   touched_pages_ = 0;
 }
