@@ -2,7 +2,6 @@
 #include <rocksieve/metrics.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
 #include <string_view>
@@ -129,57 +128,43 @@ constexpr UnansweredRanges kUnansweredRanges[] = {
     {"begins_at_end", &RangeQueries::begins_at_end},
 };
 
-// Tickers that are added up. Their numbers differ from release to release.
-struct Tickers {
-  static constexpr uint32_t kNone = rocksdb::TICKER_ENUM_MAX;
-
-  constexpr Tickers(uint32_t one) : numbers{one, kNone, kNone, kNone, kNone} {}  // NOLINT: implicit
-  constexpr explicit Tickers(const std::array<uint32_t, 5>& several) : numbers(several) {}
-
-  uint64_t CountIn(const rocksdb::Statistics& statistics) const {
-    uint64_t count = 0;
-    for (const uint32_t number : numbers) {
-      if (number != kNone) count += statistics.getTickerCount(number);
-    }
-    return count;
-  }
-
-  std::array<uint32_t, 5> numbers;
-};
+// Tickers, added up. Their numbers differ from release to release.
+template <uint32_t... kTickers>
+uint64_t Sum(const rocksdb::Statistics& statistics) {
+  return (statistics.getTickerCount(kTickers) + ...);
+}
 
 // From 8.3 on RocksDB counts what iterators ask apart.
 #if ROCKSIEVE_ROCKSDB >= 80300
-constexpr Tickers kPrefixesChecked({rocksdb::BLOOM_FILTER_PREFIX_CHECKED,
-                                    rocksdb::LAST_LEVEL_SEEK_FILTERED,
-                                    rocksdb::LAST_LEVEL_SEEK_FILTER_MATCH,
-                                    rocksdb::NON_LAST_LEVEL_SEEK_FILTERED,
-                                    rocksdb::NON_LAST_LEVEL_SEEK_FILTER_MATCH});
-constexpr Tickers kPrefixNegatives({rocksdb::BLOOM_FILTER_PREFIX_USEFUL,
-                                    rocksdb::LAST_LEVEL_SEEK_FILTERED,
-                                    rocksdb::NON_LAST_LEVEL_SEEK_FILTERED, Tickers::kNone,
-                                    Tickers::kNone});
+constexpr auto kPrefixesChecked =
+    Sum<rocksdb::BLOOM_FILTER_PREFIX_CHECKED, rocksdb::LAST_LEVEL_SEEK_FILTERED,
+        rocksdb::LAST_LEVEL_SEEK_FILTER_MATCH, rocksdb::NON_LAST_LEVEL_SEEK_FILTERED,
+        rocksdb::NON_LAST_LEVEL_SEEK_FILTER_MATCH>;
+constexpr auto kPrefixNegatives =
+    Sum<rocksdb::BLOOM_FILTER_PREFIX_USEFUL, rocksdb::LAST_LEVEL_SEEK_FILTERED,
+        rocksdb::NON_LAST_LEVEL_SEEK_FILTERED>;
 #else
-constexpr Tickers kPrefixesChecked = rocksdb::BLOOM_FILTER_PREFIX_CHECKED;
-constexpr Tickers kPrefixNegatives = rocksdb::BLOOM_FILTER_PREFIX_USEFUL;
+constexpr auto kPrefixesChecked = Sum<rocksdb::BLOOM_FILTER_PREFIX_CHECKED>;
+constexpr auto kPrefixNegatives = Sum<rocksdb::BLOOM_FILTER_PREFIX_USEFUL>;
 #endif
 
 // What RocksDB counts. Its own names for tickers have changed between releases, these will not.
 struct TickerMetric {
   const char* name;
   const char* help;
-  Tickers tickers;
+  uint64_t (*count)(const rocksdb::Statistics& statistics);
 };
 
 constexpr TickerMetric kTickerMetrics[kTickerMetricCount] = {
     {"rocksieve_rocksdb_filter_negatives_total",
      "Lookups of a key in a file that its filter spared (RocksDB: BLOOM_FILTER_USEFUL).",
-     rocksdb::BLOOM_FILTER_USEFUL},
+     Sum<rocksdb::BLOOM_FILTER_USEFUL>},
     {"rocksieve_rocksdb_filter_positives_total",
      "Lookups of a key in a file that its filter let pass (RocksDB: BLOOM_FILTER_FULL_POSITIVE).",
-     rocksdb::BLOOM_FILTER_FULL_POSITIVE},
+     Sum<rocksdb::BLOOM_FILTER_FULL_POSITIVE>},
     {"rocksieve_rocksdb_filter_true_positives_total",
      "Those among them that found something (RocksDB: BLOOM_FILTER_FULL_TRUE_POSITIVE).",
-     rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE},
+     Sum<rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE>},
     {"rocksieve_rocksdb_filter_prefixes_checked_total",
      "Prefixes that filters were asked for (RocksDB: BLOOM_FILTER_PREFIX_CHECKED, *_LEVEL_SEEK_*).",
      kPrefixesChecked},
@@ -188,19 +173,19 @@ constexpr TickerMetric kTickerMetrics[kTickerMetricCount] = {
      kPrefixNegatives},
     {"rocksieve_rocksdb_filter_cache_hits_total",
      "Filter blocks found in the block cache (RocksDB: BLOCK_CACHE_FILTER_HIT).",
-     rocksdb::BLOCK_CACHE_FILTER_HIT},
+     Sum<rocksdb::BLOCK_CACHE_FILTER_HIT>},
     {"rocksieve_rocksdb_filter_cache_misses_total",
      "Filter blocks looked for in the block cache in vain (RocksDB: BLOCK_CACHE_FILTER_MISS).",
-     rocksdb::BLOCK_CACHE_FILTER_MISS},
+     Sum<rocksdb::BLOCK_CACHE_FILTER_MISS>},
     {"rocksieve_rocksdb_filter_cache_inserted_bytes_total",
      "Bytes of filter blocks put into the block cache (RocksDB: BLOCK_CACHE_FILTER_BYTES_INSERT).",
-     rocksdb::BLOCK_CACHE_FILTER_BYTES_INSERT},
+     Sum<rocksdb::BLOCK_CACHE_FILTER_BYTES_INSERT>},
     {"rocksieve_rocksdb_seeks_total",
      "Seeks of iterators, of all kinds and in both directions (RocksDB: NUMBER_DB_SEEK).",
-     rocksdb::NUMBER_DB_SEEK},
+     Sum<rocksdb::NUMBER_DB_SEEK>},
     {"rocksieve_rocksdb_prevs_total",
      "Steps of iterators backwards, which no filter answers for (RocksDB: NUMBER_DB_PREV).",
-     rocksdb::NUMBER_DB_PREV},
+     Sum<rocksdb::NUMBER_DB_PREV>},
 };
 
 MetricLabels With(MetricLabels labels, const char* name, std::string value) {
@@ -304,7 +289,7 @@ FilterQueries GetFilterQueries(const rocksdb::Statistics& statistics) {
 TickerCounts ReadTickers(const rocksdb::Statistics& statistics) {
   TickerCounts counts{};
   for (size_t i = 0; i < kTickerMetricCount; i++) {
-    counts[i] = kTickerMetrics[i].tickers.CountIn(statistics);
+    counts[i] = kTickerMetrics[i].count(statistics);
   }
   return counts;
 }

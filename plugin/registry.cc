@@ -140,19 +140,9 @@ void ClaimNearMisses(rocksdb::ObjectLibrary* library) {
   for (const char* family : {"bloom", "cuckoo", "range", "ribbon"}) claim(family, ":");
 }
 
-template <typename Extractor>
-const rocksdb::SliceTransform* MakeExtractor(const std::string& /*name*/,
-                                             std::unique_ptr<const rocksdb::SliceTransform>* guard,
-                                             std::string* /*error*/) {
-  guard->reset(new Extractor());
-  return guard->get();
-}
-
-template <typename OwnListener>
-rocksdb::EventListener* MakeListener(const std::string& /*name*/,
-                                     std::unique_ptr<rocksdb::EventListener>* guard,
-                                     std::string* /*error*/) {
-  guard->reset(new OwnListener());
+template <typename Object, typename Own>
+Object* Make(const std::string& /*name*/, std::unique_ptr<Object>* guard, std::string* /*error*/) {
+  guard->reset(new Own());
   return guard->get();
 }
 
@@ -169,14 +159,16 @@ extern "C" int rocksieve_reg(rocksdb::ObjectLibrary& library, const std::string&
       rocksdb::ObjectLibrary::PatternEntry("rocksieve", true).AddSeparator("", false),
       rocksieve::MakePolicy);
   rocksieve::ClaimNearMisses(&library);
-  library.AddFactory<rocksdb::EventListener>(rocksieve::kListenerName,
-                                             rocksieve::MakeListener<rocksieve::Listener>);
-  library.AddFactory<rocksdb::EventListener>(rocksieve::kJournalName,
-                                             rocksieve::MakeListener<rocksieve::ChangeJournal>);
-  library.AddFactory<const rocksdb::SliceTransform>(
-      rocksieve::kRangeExtractorName, rocksieve::MakeExtractor<rocksieve::RangeExtractor>);
-  library.AddFactory<const rocksdb::SliceTransform>(
-      rocksieve::kRangeFileExtractorName, rocksieve::MakeExtractor<rocksieve::RangeFileExtractor>);
+  using rocksdb::EventListener;
+  using Extractor = const rocksdb::SliceTransform;
+  library.AddFactory<EventListener>(rocksieve::kListenerName,
+                                    rocksieve::Make<EventListener, rocksieve::Listener>);
+  library.AddFactory<EventListener>(rocksieve::kJournalName,
+                                    rocksieve::Make<EventListener, rocksieve::ChangeJournal>);
+  library.AddFactory<Extractor>(rocksieve::kRangeExtractorName,
+                                rocksieve::Make<Extractor, rocksieve::RangeExtractor>);
+  library.AddFactory<Extractor>(rocksieve::kRangeFileExtractorName,
+                                rocksieve::Make<Extractor, rocksieve::RangeFileExtractor>);
   return 3;
 }
 
