@@ -55,36 +55,29 @@ const std::vector<double>& RatesOfLarge(const FamilyEntry& family, bool thorough
 }
 
 // With rising bits, and none beyond kMostCurveBits.
-class Curve {
- public:
-  void Add(double bits_per_key, double rate, double setting) {
-    if (setting > kMostCurveBits) return;
-    if (!points_.empty() && bits_per_key <= points_.back().bits_per_key) points_.pop_back();
-    points_.push_back({bits_per_key, rate, setting});
-  }
-  std::vector<RatePoint> Take() { return std::move(points_); }
-
- private:
-  std::vector<RatePoint> points_;
-};
+void AddPoint(double bits_per_key, double rate, double setting, std::vector<RatePoint>* curve) {
+  if (setting > kMostCurveBits) return;
+  if (!curve->empty() && bits_per_key <= curve->back().bits_per_key) curve->pop_back();
+  curve->push_back({bits_per_key, rate, setting});
+}
 
 std::vector<RatePoint> CurveOfColumns(const FamilyEntry& family, uint64_t keys, bool thorough) {
   const auto count = static_cast<double>(keys);
-  Curve curve;
+  std::vector<RatePoint> curve;
   for (int columns = 1; columns <= family.max_bits_per_key - 2; columns++) {
     const double rate = std::ldexp(1, -columns);
     const Budget budget = BudgetFor(family, keys, rate, true, thorough);
     const double bits = BlockBits(family, keys, budget) / count;
     // A spec's bits per key are of the whole block but for the range keys.
     const double setting = bits - RangeKeysBits(budget.compact) / count;
-    curve.Add(bits, rate, std::min(setting, family.max_bits_per_key));
+    AddPoint(bits, rate, std::min(setting, family.max_bits_per_key), &curve);
   }
-  return curve.Take();
+  return curve;
 }
 
 std::vector<RatePoint> CurveOfSteps(const FamilyEntry& family, uint64_t keys, bool thorough) {
   const auto count = static_cast<double>(keys);
-  Curve curve;
+  std::vector<RatePoint> curve;
   for (int step = 0; step <= kSteps; step++) {
     const double setting = SettingAt(step);
     if (setting < family.min_bits_per_key || setting > family.max_bits_per_key) continue;
@@ -92,9 +85,9 @@ std::vector<RatePoint> CurveOfSteps(const FamilyEntry& family, uint64_t keys, bo
     // The rate of small filters hardly differs from that of large ones.
     const double rate = family.rate_of_large == nullptr ? family.expected_rate(keys, budget)
                                                         : RatesOfLarge(family, thorough)[step];
-    curve.Add(BlockBits(family, keys, budget) / count, rate, setting);
+    AddPoint(BlockBits(family, keys, budget) / count, rate, setting, &curve);
   }
-  return curve.Take();
+  return curve;
 }
 
 }  // namespace
@@ -215,10 +208,6 @@ double Hull::fewest_bits() const {
   double fewest = std::numeric_limits<double>::infinity();
   for (const Curve& curve : curves_) fewest = std::min(fewest, curve.points.front().bits_per_key);
   return fewest;
-}
-
-double Hull::BitsAt(double price) const {
-  return BitsAtLog(std::log(std::max(price, std::numeric_limits<double>::min())));
 }
 
 double Hull::BitsAtLog(double log_price) const {

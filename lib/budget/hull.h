@@ -82,9 +82,8 @@ class Hull {
   // Of the smallest filter; fixed_bits() if no family is allowed.
   double fewest_bits() const;
 
-  // The bits per key to spend if one costs `price` reads; falls as the price rises.
-  double BitsAt(double price) const;
-  // The same by the natural logarithm of the price.
+  // The bits per key to spend if one costs so many reads, as a natural logarithm; falls as the
+  // price rises.
   double BitsAtLog(double log_price) const;
 
   // Reads per missing key at a file with so many bits per key: on the hull, interpolated.

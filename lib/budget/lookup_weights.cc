@@ -124,9 +124,7 @@ std::vector<double> WeightsOf(const KeyCells& cells, const std::vector<BudgetedF
 
 }  // namespace
 
-std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files,
-                                  const LookupDensity* density) {
-  if (density != nullptr) return LookupWeightsBothWays(files, *density).heard;
+std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files) {
   const KeyCells cells(files);
   const std::vector<double> entries = cells.EntriesBefore(files);
   return WeightsOf(cells, files, entries, entries);

@@ -58,13 +58,12 @@ struct BudgetedFile {
 
 class LookupDensity;
 
-// The lookup weight of each file, 0 to 1. Without a `density` of lookups, missing keys are taken to
-// be distributed like the live ones: it is at least the file's share of the entries. Files without
-// entries have the share of their range. Cost: some 0.1 us per file.
-std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files,
-                                  const LookupDensity* density = nullptr);
+// The lookup weight of each file, 0 to 1. Missing keys are taken to be distributed like the live
+// ones: it is at least the file's share of the entries. Files without entries have the share of
+// their range. Cost: some 0.1 us per file.
+std::vector<double> LookupWeights(const std::vector<BudgetedFile>& files);
 
-// Those without a density, and those with one. Cost: some 0.1 us per file more.
+// Those, and those with a density of lookups. Cost: some 0.1 us per file more.
 struct BothLookupWeights {
   std::vector<double> even, heard;
 };

@@ -98,7 +98,7 @@ TEST_P(HullOf, BitsAreTheBestForThePrice) {
   double worst = 1;
   for (double log_price = -14; log_price < 1; log_price += 0.01) {
     const double price = std::exp(log_price);
-    const double bits = hull_.BitsAt(price);
+    const double bits = hull_.BitsAtLog(log_price);
     EXPECT_LE(bits, last_bits);
     last_bits = bits;
     const double cost = hull_.CostAt(bits) + price * bits;
@@ -138,18 +138,18 @@ INSTANTIATE_TEST_SUITE_P(Families, HullOf,
 TEST(Hull, ProbesThatCostAsMuchAsReadsAreNotBought) {
   CostModel costs;
   costs.read_ns = 1;
-  EXPECT_EQ(Hull(kOurs, 10000, costs).BitsAt(1e-9),
+  EXPECT_EQ(Hull(kOurs, 10000, costs).BitsAtLog(std::log(1e-9)),
             FrameBitsOfFilter(Family::kRibbon, 10000) / 10000);
   costs.read_ns = 8e7;
   EXPECT_EQ(Hull(kOurs, 10000, costs).Choose(10).family, Family::kRibbon);
   // With the most bits, rates are so low that the quicker probe is all that matters.
   const Hull hull(kOurs, 10000, CostModel());
-  EXPECT_EQ(hull.Choose(hull.BitsAt(1e-12)).family, Family::kBloom);
+  EXPECT_EQ(hull.Choose(hull.BitsAtLog(std::log(1e-12))).family, Family::kBloom);
 }
 
 TEST(Hull, OfNothingIsNoFilter) {
   const Hull hull({}, 1000, CostModel());
-  EXPECT_EQ(hull.BitsAt(1e-6), 0);
+  EXPECT_EQ(hull.BitsAtLog(std::log(1e-6)), 0);
   EXPECT_EQ(hull.Choose(10).family, Family::kNone);
   EXPECT_EQ(hull.CostAt(5), 1);
 }

@@ -163,7 +163,7 @@ TEST(LookupDensity, GivesFilesTheirShareOfLookups) {
   const FilesOfTree tree(0, 1);
   const auto density = LookupDensity::Learn(tree.files(), HeardOf(k8020, 8, &random));
   ASSERT_NE(density, nullptr);
-  const std::vector<double> weights = LookupWeights(tree.files(), density.get());
+  const std::vector<double> weights = LookupWeightsBothWays(tree.files(), *density).heard;
   std::vector<double> shares(weights.size());
   constexpr int kLookups = 100000;
   for (int i = 0; i < kLookups; i++) {
