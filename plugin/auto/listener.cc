@@ -158,13 +158,8 @@ std::string SessionOf(rocksdb::DB* db) {
 // Brings the registry in accord with the database. Must be called where RocksDB allows calls, which
 // it does in the events that bring a DB*, and without any lock. Reads the properties of files that
 // are not known yet, of at most some thousand of them; the others are taken to be like these.
-void Resync(rocksdb::DB* db, LiveFileRegistry* registry) {
+void Resync(rocksdb::DB* db, const std::string& session, LiveFileRegistry* registry) {
   if (!registry->BeginResync()) return;
-  std::string session;
-  if (!db->GetDbSessionId(session).ok()) {
-    registry->CancelResync();
-    return;
-  }
   std::vector<rocksdb::LiveFileMetaData> listed;
   db->GetLiveFilesMetaData(&listed);
   registry->Replace(session, Describe(db, listed, *registry));
@@ -210,7 +205,7 @@ void Listener::ResyncIfNeeded(rocksdb::DB* db, const std::string& column_family)
       it->second.log = log;
     }
   }
-  Resync(db, registry.get());
+  Resync(db, session, registry.get());
 }
 
 void Listener::OnTableFileCreationStarted(const rocksdb::TableFileCreationBriefInfo& info) {

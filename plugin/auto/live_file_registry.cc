@@ -289,13 +289,6 @@ bool LiveFileRegistry::BeginResync() {
   return true;
 }
 
-void LiveFileRegistry::CancelResync() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  resyncing_ = false;
-  resync_requested_ = true;
-  removed_while_resyncing_.clear();
-}
-
 bool LiveFileRegistry::Follows(const std::string& column_family) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto family = families_.find(column_family);
@@ -358,13 +351,6 @@ void LiveFileRegistry::Replace(const std::string& session, FilesByColumnFamily l
   jobs_since_resync_ = 0;
   resyncing_ = false;
   removed_while_resyncing_.clear();
-}
-
-size_t LiveFileRegistry::file_count() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  size_t count = 0;
-  for (const auto& [name, family] : families_) count += family.files.size();
-  return count;
 }
 
 }  // namespace rocksieve

@@ -119,15 +119,12 @@ class LiveFileRegistry {
   bool NeedsResync(const std::string& session, const std::string& column_family) const;
   void RequestResync();
   // Begins one: what happens from here on is not undone by Replace(). False if another thread is
-  // about it. Every true must be followed by a Replace() or CancelResync().
+  // about it. Every true must be followed by a Replace().
   bool BeginResync();
-  void CancelResync();
   bool Follows(const std::string& column_family) const;
   // Which of these numbers are known, with all that can be known.
   std::unordered_map<uint64_t, RegisteredFile> Known(const std::vector<uint64_t>& numbers) const;
   void Replace(const std::string& session, FilesByColumnFamily live);
-
-  size_t file_count() const;
 
  private:
   struct Entry {
