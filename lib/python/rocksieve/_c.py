@@ -27,26 +27,6 @@ class JoinError(RuntimeError):
     before is right, and not all."""
 
 
-class EstimateStruct(ctypes.Structure):
-    _fields_ = [("value", ctypes.c_double), ("standard_error", ctypes.c_double)]
-
-
-class CountsStruct(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in (
-        "matched_keys", "local_only_keys", "remote_only_keys", "rows_received", "bytes_sent",
-        "bytes_received")]
-
-
-class ServerCountsStruct(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in (
-        "sessions", "done", "failed", "refused", "rows_sent", "bytes_sent", "bytes_received")]
-
-
-class ScanCountsStruct(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("rows_read", "rows_given", "digest",
-                                                         "rows_estimated")]
-
-
 _pointer, _text, _size, _bool = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_ubyte
 _u64, _double = ctypes.c_uint64, ctypes.c_double
 OnTop = ctypes.CFUNCTYPE(None, _pointer, _pointer, _size, _u64, _u64)

@@ -8,8 +8,8 @@ pyarrow, Polars, DuckDB and others give and take such objects by Arrow's PyCapsu
 import ctypes
 from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from ._c import (JoinError, Key, OnCut, Path, ScanCountsStruct, bytes_of_key, checked, destroy_with,
-                 filters, joins, name_bytes, setting_bytes, u64)
+from ._c import (JoinError, Key, OnCut, Path, bytes_of_key, checked, destroy_with, filters, joins,
+                 name_bytes, setting_bytes, u64)
 
 
 class _Schema(ctypes.Structure):
@@ -202,9 +202,9 @@ class Scan:
     @property
     def counts(self) -> ScanCounts:
         """Of the stream that began last: all of it when it has ended."""
-        counts = ScanCountsStruct()
+        counts = (ctypes.c_uint64 * len(ScanCounts._fields))()  # rocksieve_scan_counts_t
         self._library.rocksieve_scan_counts(self._handle, ctypes.byref(counts))
-        return ScanCounts(counts.rows_read, counts.rows_given, counts.digest, counts.rows_estimated)
+        return ScanCounts(*counts)
 
 
 def scan(db: Optional[Path] = None, columns: Sequence[str] = ("key", "value"), *,

@@ -4,8 +4,7 @@
 import ctypes
 from typing import Any, Callable, List, NamedTuple
 
-from ._c import (Estimate, EstimateStruct, Keeper, Key, OnTop, bytes_of_key, checked, filters,
-                 name_bytes, u64)
+from ._c import Estimate, Keeper, Key, OnTop, bytes_of_key, checked, filters, name_bytes, u64
 
 
 class Counted(NamedTuple):
@@ -83,6 +82,6 @@ class Estimator(Keeper):
 
     @staticmethod
     def _estimate(function: Callable[..., Any], *handles: Any) -> Estimate:
-        found = EstimateStruct()
+        found = (ctypes.c_double * len(Estimate._fields))()  # rocksieve_estimate_t
         checked(function, *handles, ctypes.byref(found))
-        return Estimate(found.value, found.standard_error)
+        return Estimate(*found)

@@ -8,7 +8,7 @@ import time
 import weakref
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Type, Union
 
-from ._c import CountsStruct, JoinError, OnRow, Path, checked, joins, set_all, setting_bytes
+from ._c import JoinError, OnRow, Path, checked, joins, set_all, setting_bytes
 
 _ROWS_TOGETHER, _BATCHES_WAITING = 256, 16
 _UNKNOWN = 2**64 - 1  # ROCKSIEVE_UNKNOWN_COUNT
@@ -124,7 +124,7 @@ class _Run:
             return 1
 
     def _work(self) -> None:
-        counts = CountsStruct()
+        counts = (ctypes.c_uint64 * len(Counts._fields))()  # rocksieve_join_counts_t
         try:
             try:
                 checked(self._library.rocksieve_join_run, self._join, OnRow(self._take), None,
@@ -136,8 +136,7 @@ class _Run:
             finally:
                 if not isinstance(self._problem, _Ended):
                     self._put_rows()
-            self._put(Counts(*(None if number == _UNKNOWN else number for number in (
-                getattr(counts, name) for name, _ in CountsStruct._fields_))))  # type: ignore
+            self._put(Counts(*(None if n == _UNKNOWN else n for n in counts)))  # type: ignore
         except _Ended:
             pass
         except BaseException as problem:

@@ -5,7 +5,7 @@ import ctypes
 import weakref
 from typing import Any, NamedTuple, Optional, Sequence, Type, Union
 
-from ._c import JoinError, Path, ServerCountsStruct, checked, joins, set_all
+from ._c import JoinError, Path, checked, joins, set_all
 from .joins import Setting
 
 
@@ -47,10 +47,10 @@ class Server:
     @property
     def counts(self) -> ServerCounts:
         """What it did so far."""
-        counts = ServerCountsStruct()
+        counts = (ctypes.c_uint64 * len(ServerCounts._fields))()  # rocksieve_server_counts_t
         checked(self._library.rocksieve_server_counts, self._handle, ctypes.byref(counts),
                 raises=JoinError)
-        return ServerCounts(*(getattr(counts, name) for name, _ in ServerCountsStruct._fields_))
+        return ServerCounts(*counts)
 
     def __reduce__(self) -> Any:
         raise TypeError("a server cannot be copied")
