@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/filter/family.h"
 
-#include <algorithm>
-
 #include <rocksieve/filter.h>
 
 #include "lib/format/block.h"
 #include "lib/hash/key_hash.h"
 
 namespace rocksieve {
-namespace {
 
 // Never destroyed: background threads may build filters while the process exits.
 std::vector<const FamilyEntry*>& Families() {
@@ -21,8 +18,6 @@ std::vector<const FamilyEntry*>& Families() {
   };
   return families;
 }
-
-}  // namespace
 
 std::vector<const FamilyEntry*> HashedFamilies() {
   std::vector<const FamilyEntry*> hashed;
@@ -44,14 +39,6 @@ const FamilyEntry* FindFamily(Family family) {
     if (entry->family == family) return entry;
   }
   return nullptr;
-}
-
-ScopedFamily::ScopedFamily(const FamilyEntry* entry) : entry_(entry) {
-  Families().push_back(entry);
-}
-
-ScopedFamily::~ScopedFamily() {
-  Families().erase(std::remove(Families().begin(), Families().end(), entry_), Families().end());
 }
 
 std::string NamesOf(const std::vector<const FamilyEntry*>& families) {

@@ -112,25 +112,15 @@ inline FrameVersion FrameVersionFor(const FamilyEntry& family, uint64_t keys) {
                                                                         : FrameVersion::kFull;
 }
 
+// All. Only tests change them, and not while filters are built or opened.
+std::vector<const FamilyEntry*>& Families();
+
 // Null if there is none.
 const FamilyEntry* FindFamily(std::string_view name);
 const FamilyEntry* FindFamily(Family family);
 
 // Those whose filters are built of hashes alone, so that one can take the place of another.
 std::vector<const FamilyEntry*> HashedFamilies();
-
-// Adds a family to those of family.cc for as long as it lives: for tests. Not while filters are
-// built or opened. REQUIRES: number and name are not in use.
-class ScopedFamily {
- public:
-  explicit ScopedFamily(const FamilyEntry* entry);
-  ~ScopedFamily();
-  ScopedFamily(const ScopedFamily&) = delete;
-  ScopedFamily& operator=(const ScopedFamily&) = delete;
-
- private:
-  const FamilyEntry* const entry_;
-};
 
 // "bloom, cuckoo, .."
 std::string NamesOf(const std::vector<const FamilyEntry*>& families);

@@ -9,4 +9,13 @@ namespace rocksieve {
 
 extern const FamilyEntry kToyFamily;
 
+// Adds a family to the others for as long as it lives. REQUIRES: number and name are not in use.
+class ScopedFamily {
+ public:
+  explicit ScopedFamily(const FamilyEntry* entry) { Families().push_back(entry); }
+  ~ScopedFamily() { Families().pop_back(); }
+  ScopedFamily(const ScopedFamily&) = delete;
+  ScopedFamily& operator=(const ScopedFamily&) = delete;
+};
+
 }  // namespace rocksieve
