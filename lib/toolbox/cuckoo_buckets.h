@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buckets of cuckoo filters and tables: which two a fingerprint has, and how room is found.
+// The buckets of cuckoo filters: which two a fingerprint has, and how room is found.
 #pragma once
 
 #include <array>

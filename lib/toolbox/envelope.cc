@@ -84,20 +84,14 @@ std::string WriteEnvelope(EnvelopeType type, std::string_view payload) {
   return bytes;
 }
 
-std::optional<std::string_view> ReadEnvelope(std::string_view bytes, EnvelopeType type,
-                                             std::string* error) {
-  const std::string wrong = WhatIsWrong(bytes, type);
-  if (wrong.empty()) return bytes.substr(kHeaderBytes, bytes.size() - kHeaderBytes - kCheckBytes);
-  if (error != nullptr) *error = wrong;
-  return std::nullopt;
-}
-
 PayloadReader::PayloadReader(std::string_view bytes, EnvelopeType type, std::string* error)
     : ByteReader(""), type_(type), error_(error) {
-  const std::optional<std::string_view> payload = ReadEnvelope(bytes, type, error);
-  if (payload) {
-    ByteReader::operator=(ByteReader(*payload));
+  const std::string wrong = WhatIsWrong(bytes, type);
+  if (wrong.empty()) {
+    bytes.remove_suffix(kCheckBytes);
+    ByteReader::operator=(ByteReader(bytes.substr(kHeaderBytes)));
   } else {
+    if (error != nullptr) *error = wrong;
     Fail();
     error_ = nullptr;
   }

@@ -136,18 +136,15 @@ enum class EnvelopeType : uint8_t {
 
 std::string WriteEnvelope(EnvelopeType type, std::string_view payload);
 
-// The payload, inside of `bytes`, which must be the envelope and nothing more. If they are not,
-// std::nullopt, and *error (may be null) says whether they are foreign, cut off, damaged, of an
-// unknown version, or another type's. An intact envelope says only that these are the bytes that
-// somebody wrote, not that he meant well: payloads must be checked as if there were no check word.
-std::optional<std::string_view> ReadEnvelope(std::string_view bytes, EnvelopeType type,
-                                             std::string* error);
-
 // Reads the payload of an envelope for a Deserialize(), which gives back Refuse(why) if it is not
 // as it must be. Nothing can be read, and Refuse() changes nothing, if the envelope is not intact.
+// If it is, that says only that these are the bytes that somebody wrote, not that he meant well:
+// payloads must be checked as if there were no check word.
 class PayloadReader : public ByteReader {
  public:
-  // As ReadEnvelope(). *error (may be null) must outlive the reader.
+  // `bytes` must be the envelope and nothing more. If not, *error says whether they are foreign,
+  // cut off, damaged, of an unknown version, or another type's. It may be null, else it must
+  // outlive the reader.
   PayloadReader(std::string_view bytes, EnvelopeType type, std::string* error);
 
   // *error becomes "count-min sketch: invalid payload: WHY".

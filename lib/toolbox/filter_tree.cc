@@ -54,7 +54,7 @@ std::string WriteKeys(const Keys& keys, uint64_t seed) {
 }
 
 bool ReadKeys(std::string_view bytes, Keys* keys, uint64_t* seed) {
-  ByteReader in(ReadEnvelope(bytes, EnvelopeType::kCuckooTable, nullptr).value_or(""));
+  PayloadReader in(bytes, EnvelopeType::kCuckooTable, nullptr);
   *seed = in.U64();
   const uint64_t count = in.Varint(in.remaining());  // each takes a byte at least
   for (uint64_t i = 0; i < count && in.ok(); i++) {

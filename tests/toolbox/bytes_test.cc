@@ -33,12 +33,12 @@ using testing::HasSubstr;
 TEST(Envelope, SaysWhatIsWrong) {
   const std::string envelope = WriteEnvelope(EnvelopeType::kBloom, "payload");
   std::string error = "untouched";
-  EXPECT_EQ(ReadEnvelope(envelope, EnvelopeType::kBloom, &error), "payload");
+  EXPECT_EQ(PayloadReader(envelope, EnvelopeType::kBloom, &error).Rest(), "payload");
   EXPECT_EQ(error, "untouched");
   const auto error_of = [](std::string bytes) {
     std::string text;
-    EXPECT_FALSE(ReadEnvelope(bytes, EnvelopeType::kBloom, &text));
-    EXPECT_FALSE(ReadEnvelope(bytes, EnvelopeType::kBloom, nullptr));
+    EXPECT_FALSE(PayloadReader(bytes, EnvelopeType::kBloom, &text).ok());
+    EXPECT_FALSE(PayloadReader(bytes, EnvelopeType::kBloom, nullptr).ok());
     return text;
   };
   EXPECT_THAT(error_of(""), HasSubstr("cut off"));
@@ -93,7 +93,7 @@ TEST(BloomFilterBytes, Golden) {
 
 TEST(BloomFilterBytes, BitsBehindTheLastOneAreRefused) {
   const std::string envelope = BloomFilter({60, 3}).Serialize();
-  std::string payload(ReadEnvelope(envelope, EnvelopeType::kBloom, nullptr).value());
+  std::string payload(PayloadReader(envelope, EnvelopeType::kBloom, nullptr).Rest());
   payload.back() = '\x08';
   EXPECT_TRUE(BloomFilter::Deserialize(WriteEnvelope(EnvelopeType::kBloom, payload), nullptr));
   payload.back() = '\x10';
