@@ -6,8 +6,6 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,12 +15,16 @@
 
 #include "integration/join_support.h"
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/rows/row_batch.h"
+#include "lib/join/session/client_session.h"
+#include "lib/join/session/server_session.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_file.h"
+#include "tests/join/in_memory.h"
 
 namespace rocksieve::join {
 namespace {
+
+using rocksieve::Open;  // a message of the protocol has that name as well
 
 TEST(RocksDbSource, ShowsWhatGetWouldFind) {
   Random random = SeededRandom(1);
@@ -217,70 +219,6 @@ TEST(RocksDbSource, SaysThatALaterFileIsDamaged) {
   EXPECT_TRUE(before->status().ok()) << before->status();
 }
 
-// Two live databases, on whole keys and on an expression, in every operation, while both change.
-TEST(RocksDbSource, JoinsExactlyWhileDatabasesAreWrittenTo) {
-  TemporaryDirectory directory;
-  Random random = SeededRandom(8);
-  const DbPtr customers = Open(OptionsOf(), directory / "customers");
-  const DbPtr orders = Open(OptionsOf(), directory / "orders");
-  Model here, there;
-  WriteAtRandom(customers.get(), customers->DefaultColumnFamily(), 3000, random, &here);
-  WriteAtRandom(orders.get(), orders->DefaultColumnFamily(), 3000, random, &there);
-  for (int i = 0; i < 3000; i++) {
-    const std::string key = std::to_string(i);
-    if (i % 2 == 0) Must(customers->Put(rocksdb::WriteOptions(), key, here[key] = "c"));
-    const std::string value = i % 7 == 0 ? "none" : "x|" + std::to_string(random() % 5000);
-    Must(orders->Put(rocksdb::WriteOptions(), "o" + key, there["o" + key] = value));
-  }
-  const auto left = RocksDbSource::Open(customers.get(), customers->DefaultColumnFamily());
-  const auto right = RocksDbSource::Open(orders.get(), orders->DefaultColumnFamily());
-  Must(left.status());
-  Must(right.status());
-  const JoinKeyExpression customer = *JoinKeyExpression::Parse("value.field(|,2)");
-  const auto by_customer = JoinKeySource::Sort(right->get(), customer);
-  Must(by_customer.status());
-  std::atomic<bool> stop = false;
-  std::thread writer([&] {
-    Random other(9);
-    Model unused;
-    while (!stop) {
-      WriteAtRandom(customers.get(), customers->DefaultColumnFamily(), 50, other, &unused);
-      WriteAtRandom(orders.get(), orders->DefaultColumnFamily(), 50, other, &unused);
-    }
-  });
-  for (const bool on_expression : {false, true}) {
-    std::map<std::string, std::set<std::string>> join_keys;  // and the orders that have them
-    std::set<std::string> absent;
-    for (const auto& [key, value] : there) {
-      std::string join_key = key;
-      const bool present = !on_expression || customer.Extract({key, value}, &join_key);
-      (present ? join_keys[join_key] : absent).insert(key);
-    }
-    for (Operation operation : kAllOperations) {
-      std::set<std::string> expected_mine, expected_theirs;
-      for (const auto& [join_key, keys] : join_keys) {
-        const bool found = here.count(join_key) != 0;
-        if (found ? SendsMatched(operation) : SendsUnmatched(operation)) {
-          expected_theirs.insert(keys.begin(), keys.end());
-        }
-      }
-      if (SendsUnmatched(operation)) expected_theirs.insert(absent.begin(), absent.end());
-      for (const auto& [key, value] : here) {
-        if (EmitsLocalRows(operation) && join_keys.count(key) == 0) expected_mine.insert(key);
-      }
-      KeysOfSides keys;
-      UnpackingSink sink(&keys, false, on_expression);
-      Source* const server = on_expression ? static_cast<Source*>(by_customer->get())
-                                           : static_cast<Source*>(right->get());
-      Must(Join(operation, left->get(), server, &sink));
-      EXPECT_TRUE(keys.mine == expected_mine) << NameOf(operation) << ' ' << on_expression;
-      EXPECT_TRUE(keys.theirs == expected_theirs) << NameOf(operation) << ' ' << on_expression;
-    }
-  }
-  stop = true;
-  writer.join();
-}
-
 class FailingMerges : public rocksdb::AssociativeMergeOperator {
  public:
   bool Merge(const rocksdb::Slice&, const rocksdb::Slice*, const rocksdb::Slice&, std::string*,
@@ -305,6 +243,18 @@ TEST(RocksDbSource, AMergeThatFailsIsNoDamage) {
   EXPECT_NE(said.find("merge operator of its program is not in this one, or failed"), said.npos)
       << said;
   EXPECT_EQ(said.find("damaged"), said.npos) << said;
+}
+
+absl::Status Difference(Source* here, Source* there, Sink* sink) {
+  ClientSessionOptions options;
+  options.operation = Operation::kDifference;
+  options.salt = 5;
+  options.keys_per_range = 500;
+  ClientSession client(here, sink, options);
+  ServerSession server(there, {});
+  const absl::Status status = RunPipe(&client, &server).status;
+  EXPECT_TRUE(client.done()) << status;
+  return status;
 }
 
 bool HasTemporaryFiles(const std::filesystem::path& beside) {
@@ -380,7 +330,7 @@ TEST(SstSink, RepairsAReplica) {
     options.rocksdb = OptionsOf();
     const auto sink = SstSink::Open(path, options);
     Must(sink.status());
-    Must(Join(Operation::kDifference, here->get(), there->get(), sink->get()));
+    Must(Difference(here->get(), there->get(), sink->get()));
     EXPECT_FALSE(std::filesystem::exists(path)) << "there before it is finished";
     Must((*sink)->Finish());
     EXPECT_EQ((*sink)->rows(), lacking);
@@ -391,7 +341,7 @@ TEST(SstSink, RepairsAReplica) {
   const auto here = RocksDbSource::Open(replica.get(), replica->DefaultColumnFamily());
   const auto there = RocksDbSource::Open(whole.get(), whole->DefaultColumnFamily());
   const auto sink = SstSink::Open(path);
-  Must(Join(Operation::kDifference, here->get(), there->get(), sink->get()));
+  Must(Difference(here->get(), there->get(), sink->get()));
   Must((*sink)->Finish());
   EXPECT_FALSE(std::filesystem::exists(path)) << "of no rows there is no file";
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of sources and sinks share: databases written at random in step with a map, and a
-// join in memory.
+// What the tests of sources and sinks share: databases written at random in step with a map.
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
@@ -15,8 +12,6 @@
 #include <rocksdb/slice_transform.h>
 
 #include "integration/database.h"
-#include "lib/join/session/client_session.h"
-#include "lib/join/session/server_session.h"
 #include "plugin/join/rocksdb_source.h"
 
 namespace rocksieve::join {
@@ -27,7 +22,6 @@ inline void Must(const absl::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 using rocksieve::Must;
-using rocksieve::Open;  // a message of the protocol has that name as well
 
 // The source shows just what the model has, in the interval, in order.
 inline void ExpectShows(Source* source, const Model& model, const KeyInterval& interval = {}) {
@@ -94,45 +88,6 @@ inline void WriteAtRandom(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, 
       Must(db->CompactRange(rocksdb::CompactRangeOptions(), family, nullptr, nullptr));
     }
   }
-}
-
-struct KeysOfSides final : public Sink {
-  absl::Status Add(const Row& row, Side from) override {
-    const bool fresh =
-        (from == Side::kClient ? mine : theirs).emplace(row.key.data(), row.key.size()).second;
-    return fresh ? absl::OkStatus() : absl::InternalError("a row came twice");
-  }
-  absl::Status Commit() override { return absl::OkStatus(); }
-  absl::Status Discard() override { return absl::InternalError("no range needs repeating"); }
-  std::set<std::string> mine, theirs;
-};
-
-inline absl::Status RunSessions(ClientSession* client, ServerSession* server) {
-  for (bool said = true; said;) {
-    said = false;
-    for (const auto& [from, to] : {std::pair<Session*, Session*>(client, server),
-                                   std::pair<Session*, Session*>(server, client)}) {
-      for (;;) {
-        const absl::StatusOr<std::string> message = from->Next();
-        if (!message.ok()) return message.status();
-        if (message->empty()) break;
-        said = true;
-        const absl::Status status = to->Receive(*message);
-        if (!status.ok()) return status;
-      }
-    }
-  }
-  return client->done() ? absl::OkStatus() : absl::InternalError("they stand still");
-}
-
-inline absl::Status Join(Operation operation, Source* here, Source* there, Sink* sink) {
-  ClientSessionOptions options;
-  options.operation = operation;
-  options.salt = 5;
-  options.keys_per_range = 500;
-  ClientSession client(here, sink, options);
-  ServerSession server(there, {});
-  return RunSessions(&client, &server);
 }
 
 }  // namespace rocksieve::join
