@@ -15,7 +15,6 @@ set(thorough_cases
   join_tests=StateModel.*:ValueComparison.BytesOfAChangedRow:Matching.WrongEstimatesCostLittle
   join_tests=JoinFaults.AnyFlippedBit*:Comparisons.AnyFlippedBit*:Join.FewBytesPerKey
   filter_tests=All/Upgrade.*/Ribbon*:All/Upgrade.*/Legacy*:Specs/Filtering.HundredsOfPartitionsInOneFile/*
-  join_sources_tests=TreeWalk.IsWhatTheIteratorShowsOfRandomHistories
   join_api_test=Settings/*
   command_tests=Trees/*:CommandRanges.*)
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scans that walk through table files give what RocksDB's iterator gives; what cannot be walked
-// goes through the iterator, and why is told.
-#include <cstdlib>
-#include <map>
+// What cannot be walked in table files goes through RocksDB's iterator, and why is told. That walks
+// give what the iterator gives: tests/fuzz/tree_walk.cc.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,32 +10,10 @@
 #include <rocksdb/utilities/transaction_db.h>
 #include <rocksdb/wide_columns.h>
 
-#include "tests/fuzz/tree_walk_case.h"
 #include "integration/join_support.h"
 
 namespace rocksieve::join {
 namespace {
-
-TEST(TreeWalk, IsWhatTheIteratorShowsOfRandomHistories) {
-  const char* const wanted = std::getenv("ROCKSIEVE_ROUNDS");
-  const int rounds = wanted != nullptr ? std::atoi(wanted) : 150;
-  Random random = SeededRandom(11);
-  int scans = 0, walked = 0;
-  std::map<std::string, int> why_not;
-  for (int round = 0; round < rounds; round++) {
-    std::string input(1000 + random() % 6000, '\0');
-    for (char& byte : input) byte = static_cast<char>(random());
-    fuzz::TreeWalkCase history(input);
-    ASSERT_EQ(history.Run(), "") << "round " << round;
-    scans += history.scans();
-    walked += history.walked_scans();
-    for (const std::string& reason : history.why_not_walked()) {
-      why_not[reason.substr(reason.find(": ") + 1)]++;
-    }
-  }
-  for (const auto& [reason, times] : why_not) std::printf("%5d %s\n", times, reason.c_str());
-  EXPECT_GT(walked, scans / 3) << "of " << scans;
-}
 
 // Rows in a table file, to which each test adds what cannot be walked.
 class NotWalked : public testing::Test {

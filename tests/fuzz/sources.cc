@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a join reads of a database: RocksDB's filters, and its table files.
+// What a join reads of a database: RocksDB's filters. Table files: tree_walk.cc.
 #include <cmath>
 
 #include "plugin/join/sst_filters.h"
 #include "plugin/tables/decoded_filter.h"
 #include "tests/fuzz/target.h"
-#include "tests/fuzz/tree_walk_case.h"
 
 // A filter block of RocksDB's own, from an SST file or from the other side of a join, under any
 // stored name. The first byte chooses the name.
@@ -32,15 +31,4 @@ FUZZ_TARGET(builtin_filter) {
       FUZZ_CHECK(joined->MayContain(key) == may_contain);
     }
   }
-}
-
-// A history of a database, as scans of a join see it that walk through its table files.
-//
-// Oracle: RocksDB's iterator has the same rows and errors, whatever the bounds.
-FUZZ_TARGET(tree_walk) {
-  using namespace rocksieve::fuzz;
-  TreeWalkCase history(input);
-  const std::string difference = history.Run();
-  if (!difference.empty()) std::fprintf(stderr, "%s\n", difference.c_str());
-  FUZZ_CHECK(difference.empty());
 }
