@@ -230,20 +230,13 @@ TEST_P(Exactness, OfATreeThatChanges) {
   }
 }
 
-std::string SpecName(const testing::TestParamInfo<const char*>& tested) {
-  std::string name(tested.param);
-  std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
-  return name;
-}
-
 // Budgets at which some files have no filter at all, and such that no family can use up.
 INSTANTIATE_TEST_SUITE_P(Specs, Exactness,
                          testing::Values("rocksieve.auto:1", "rocksieve.auto:1.7",
                                          "rocksieve.auto:10:verified:salted", "rocksieve.auto:32",
                                          "rocksieve.auto:6:bloom+cuckoo:thorough",
                                          "rocksieve.auto:10:read-ns-1:own-name",
-                                         "rocksieve.auto:3:cuckoo"),
-                         SpecName);
+                                         "rocksieve.auto:3:cuckoo"));
 
 // rocksieve.auto reads less than uniform filters of the same memory, on a small tree. The table of
 // gains is ./run bench auto.

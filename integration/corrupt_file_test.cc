@@ -129,13 +129,8 @@ TEST_P(CorruptFile, CompactingRepairs) {
   EXPECT_GT(LookUp(db.get(), MissingKeys(1000)).filters_rejected, 900u);
 }
 
-std::string SpecName(const testing::TestParamInfo<const char*>& info) {
-  return std::string(info.param).find("bloom") != std::string::npos ? "Bloom" : "Cuckoo";
-}
-
 INSTANTIATE_TEST_SUITE_P(Specs, CorruptFile,
-                         testing::Values("rocksieve.bloom:10", "rocksieve.cuckoo:12.5:salted"),
-                         SpecName);
+                         testing::Values("rocksieve.bloom:10", "rocksieve.cuckoo:12.5:salted"));
 
 }  // namespace
 }  // namespace rocksieve

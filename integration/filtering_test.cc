@@ -2,7 +2,6 @@
 // What the filters are for: every key found, few disk reads for missing ones, at the rate and the
 // size that the spec promises.
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <ostream>
 
@@ -182,15 +181,7 @@ TEST_P(Filtering, MultiGetEqualsGet) {
   }
 }
 
-std::string CaseName(const testing::TestParamInfo<Case>& info) {
-  std::string name = info.param.spec;
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Specs, Filtering, testing::ValuesIn(kCases), CaseName);
+INSTANTIATE_TEST_SUITE_P(Specs, Filtering, testing::ValuesIn(kCases));
 
 // The fixed salt: equal input gives equal filters on every replica. A random one gives others.
 TEST(FilterBytes, AreEqualOnReplicasUnlessSalted) {

@@ -138,16 +138,10 @@ TEST_P(History, EqualsTheOracle) {
   EXPECT_EQ(StatsOf(policy).damaged_filters, 0u);
 }
 
-std::string HistoryName(const testing::TestParamInfo<std::tuple<const char*, bool>>& info) {
-  const std::string spec = std::get<0>(info.param);
-  return std::string(spec.find("bloom") != std::string::npos ? "Bloom" : "Cuckoo") +
-         (std::get<1>(info.param) ? "Partitioned" : "Full");
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, History,
-    testing::Combine(testing::Values("rocksieve.bloom:10", "rocksieve.cuckoo:1%"), testing::Bool()),
-    HistoryName);
+INSTANTIATE_TEST_SUITE_P(All, History,
+                         testing::Combine(testing::Values("rocksieve.bloom:10",
+                                                          "rocksieve.cuckoo:1%"),
+                                          testing::Bool()));
 
 }  // namespace
 }  // namespace rocksieve

@@ -127,17 +127,10 @@ TEST_P(Instances, DatabasesThatShareAPolicy) {
   EXPECT_EQ(StatsOf(config.table.filter_policy).keys_added, 2 * oracle.size());
 }
 
-std::string InstancesName(const testing::TestParamInfo<std::tuple<const char*, bool>>& info) {
-  const std::string spec = std::get<0>(info.param);
-  return std::string(spec.find("bloom") != std::string::npos ? "Bloom" : "Cuckoo") +
-         (std::get<1>(info.param) ? "Partitioned" : "Full");
-}
-
 INSTANTIATE_TEST_SUITE_P(All, Instances,
                          testing::Combine(testing::Values("rocksieve.bloom:10",
                                                           "rocksieve.cuckoo:12.5"),
-                                          testing::Bool()),
-                         InstancesName);
+                                          testing::Bool()));
 
 // Column families with filters of different kinds in one database.
 
@@ -349,13 +342,8 @@ TEST_P(Threads, ReadWhileOneWrites) {
   EXPECT_GT(StatsOf(config.table.filter_policy).filters_opened, 50u);
 }
 
-std::string SpecName(const testing::TestParamInfo<const char*>& info) {
-  return std::string(info.param).find("bloom") != std::string::npos ? "Bloom" : "Cuckoo";
-}
-
 INSTANTIATE_TEST_SUITE_P(Specs, Threads,
-                         testing::Values("rocksieve.bloom:10:salted", "rocksieve.cuckoo:12.5"),
-                         SpecName);
+                         testing::Values("rocksieve.bloom:10:salted", "rocksieve.cuckoo:12.5"));
 
 }  // namespace
 }  // namespace rocksieve

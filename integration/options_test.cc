@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options: specs in option strings and OPTIONS files, and the table options with which filters
 // work.
-#include <cctype>
 #include <ostream>
 
 #if __has_include(<rocksdb/advanced_cache.h>)  // since 8.1
@@ -175,15 +174,7 @@ TEST_P(RoundTrip, ThroughTheCInterface) {
   }
 }
 
-std::string SpellingName(const testing::TestParamInfo<Spelling>& info) {
-  std::string name = std::string(info.param.written) + "_" + std::to_string(info.index);
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Spellings, RoundTrip, testing::ValuesIn(kSpellings), SpellingName);
+INSTANTIATE_TEST_SUITE_P(Spellings, RoundTrip, testing::ValuesIn(kSpellings));
 
 // The whole set of ways in which RocksDB asks what an object is.
 TEST(PolicyIdentity, IsTheSpecButTheFilterIsStoredUnderTheBuiltInName) {
@@ -372,16 +363,10 @@ TEST_P(TableOptions, EveryFormatVersionAndIndexType) {
   }
 }
 
-std::string OptionsName(const testing::TestParamInfo<std::tuple<const char*, bool>>& info) {
-  const std::string spec = std::get<0>(info.param);
-  return std::string(spec.find("bloom") != std::string::npos ? "Bloom" : "Cuckoo") +
-         (std::get<1>(info.param) ? "Partitioned" : "Full");
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, TableOptions,
-    testing::Combine(testing::Values("rocksieve.bloom:12", "rocksieve.cuckoo:12"), testing::Bool()),
-    OptionsName);
+INSTANTIATE_TEST_SUITE_P(All, TableOptions,
+                         testing::Combine(testing::Values("rocksieve.bloom:12",
+                                                          "rocksieve.cuckoo:12"),
+                                          testing::Bool()));
 
 }  // namespace
 }  // namespace rocksieve

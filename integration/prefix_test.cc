@@ -214,13 +214,6 @@ TEST_P(PrefixFilters, AnotherExtractorLater) {
   }
 }
 
-std::string LayoutName(const testing::TestParamInfo<Layout>& info) {
-  const Layout& layout = info.param;
-  const bool bloom = std::string(layout.spec).find("bloom") != std::string::npos;
-  return std::string(bloom ? "Bloom" : "Cuckoo") + (layout.partitioned ? "Partitioned" : "Full") +
-         (layout.whole_keys ? "KeysAnd" : "") + (layout.capped ? "Capped" : "Fixed") + "Prefixes";
-}
-
 INSTANTIATE_TEST_SUITE_P(All, PrefixFilters,
                          testing::Values(Layout{"rocksieve.bloom:10", false, true, false},
                                          Layout{"rocksieve.bloom:10", true, true, false},
@@ -231,8 +224,7 @@ INSTANTIATE_TEST_SUITE_P(All, PrefixFilters,
                                          Layout{"rocksieve.cuckoo:12.5", true, true, false},
                                          Layout{"rocksieve.cuckoo:12.5", false, false, true},
                                          Layout{"rocksieve.cuckoo:12.5:salted", true, false,
-                                                false}),
-                         LayoutName);
+                                                false}));
 
 }  // namespace
 }  // namespace rocksieve
