@@ -5,8 +5,8 @@
 
 # Programs of C++ tests, files of Python tests, and what ctest runs else, by their names there.
 set(thorough_tests
-  auto_tests crash_test demo_test diff_lag experiments_tests hostile_environment_test join_allocations_test
-  plugin_parts_tests range_oracle report_browser_test serve_soak)
+  auto_tests crash_test demo_test diff_lag experiments_tests filter_oracle hostile_environment_test
+  join_allocations_test plugin_parts_tests range_oracle report_browser_test serve_soak)
 
 # Cases of other programs: PROGRAM=FILTER, as --gtest_filter has it. In Python, the decorator
 # @thorough of integration/environment.py.

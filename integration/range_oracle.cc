@@ -145,7 +145,10 @@ class Case {
       const char* const prefixes =
           kind_ == KeyKind::kOddBytes ? "prefix_extractor=capped:3;" : "prefix_extractor=fixed:3;";
       text += choose("", prefixes, 3);
-      table += "filter_policy=" + specs_[random_() % specs_.size()] + ";";
+      table += "filter_policy=" + specs_[random_() % specs_.size()] + ";" +
+               choose("optimize_filters_for_memory=true;", "") +
+               choose("detect_filter_construct_corruption=true;", "");
+      text += "max_subcompactions=2;";
       text += choose("listeners={rocksieve.listener};", "");
     } else if (with_filters_) {
       text += "prefix_extractor=rocksieve.range;";
@@ -186,6 +189,16 @@ class Case {
       if (random_() % 3 != 0) end = begin + '\1';
       Must(db_->DeleteRange(write, db_->DefaultColumnFamily(), begin, end), "DeleteRange");
       rows_.erase(rows_.lower_bound(begin), rows_.lower_bound(end));
+    } else if (what >= 97 && !specs_.empty()) {
+      // SingleDelete() is for keys that are written once.
+      once_.push_back(key + "once" + std::to_string(once_.size()));
+      rows_[once_.back()] = "once";
+      Must(db_->Put(write, once_.back(), "once"), "Put");
+      if (once_.size() % 2 == 0) {
+        const std::string& deleted = once_[once_.size() / 2 - 1];
+        rows_.erase(deleted);
+        Must(db_->SingleDelete(write, deleted), "SingleDelete");
+      }
     }
   }
 
@@ -295,7 +308,9 @@ class Case {
     const State& state = states_[(*random)() % states_.size()];
     rocksdb::ReadOptions read;
     read.snapshot = state.snapshot;
-    const std::string key = RandomKey(kind_, random);
+    const std::string key = once_.empty() || (*random)() % 8 != 0
+                                ? RandomKey(kind_, random)
+                                : once_[(*random)() % once_.size()];
     std::string value;
     CheckOne(state, key, db_->Get(read, key, &value), value, "Get");
   }
@@ -322,6 +337,7 @@ class Case {
   rocksdb::Options options_;
   std::unique_ptr<rocksdb::DB> db_, other_;
   Rows rows_;
+  std::vector<std::string> once_;
   std::vector<State> states_;
 };
 
