@@ -2,6 +2,11 @@
 // The filters that C has by their bytes: static ones, and kinds that take their keys one by one.
 #pragma once
 
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include <rocksieve/dynamic/bloom_filter.h>
@@ -32,6 +37,24 @@ inline const char* Describe(BlockState state) {
       return "this filter comes from a later version of rocksieve";
   }
   return "";
+}
+
+// A static filter, with the bytes that it stands on.
+struct OwnedFilter {
+  std::unique_ptr<char[]> bytes;
+  std::unique_ptr<Filter> filter;
+  FilterBlockInfo info;
+};
+
+// Of a copy of the bytes. Throws std::invalid_argument if they are no filter.
+inline OwnedFilter OpenCopy(std::string_view bytes) {
+  // Looked at where they are: a copy of what is no filter would be made for nothing.
+  const BlockState state = OpenFilter(bytes).state;
+  if (state != BlockState::kIntact) throw std::invalid_argument(Describe(state));
+  auto copy = std::make_unique<char[]>(bytes.size());
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  OpenedFilter opened = OpenFilter({copy.get(), bytes.size()});
+  return {std::move(copy), std::move(opened.filter), opened.info};
 }
 
 }  // namespace rocksieve

@@ -13,6 +13,11 @@
 #include "lib/c_api/arrow.h"
 #include "lib/c_api/errors.h"
 
+struct rocksieve_dynamic_t {
+  rocksieve::AnyDynamic filter;
+  const char* kind() const { return rocksieve::kDynamicKinds[filter.index()]; }
+};
+
 namespace rocksieve {
 namespace {
 
@@ -36,23 +41,22 @@ AnyDynamic MakeDynamic(size_t kind, uint64_t keys, double rate, uint64_t seed) {
   }
 }
 
-}  // namespace
-}  // namespace rocksieve
-
-struct rocksieve_dynamic_t {
-  rocksieve::AnyDynamic filter;
-  const char* kind() const { return rocksieve::kDynamicKinds[filter.index()]; }
-};
-
-namespace rocksieve {
-namespace {
-
 // Whether there is a filter and a key; else an error.
 bool HasArguments(const rocksieve_dynamic_t* dynamic, const char* key, size_t length,
                   char** error) {
   if (dynamic != nullptr && (key != nullptr || length == 0)) return true;
   SetCError(dynamic == nullptr ? "there is no filter" : "there is no key", error);
   return false;
+}
+
+// What `visit` returns of the filter as its kind; `otherwise`, and an error, if something is
+// missing or this throws.
+template <typename Result, typename Dynamic, typename Visit>
+Result Ask(Result otherwise, Dynamic* dynamic, const char* key, size_t length, char** error,
+           const Visit& visit) {
+  if (!HasArguments(dynamic, key, length, error)) return otherwise;
+  return WithoutThrowing<Result>(otherwise, error,
+                                 [&] { return std::visit(visit, dynamic->filter); });
 }
 
 }  // namespace
@@ -73,98 +77,76 @@ const char* rocksieve_dynamic_kind(const rocksieve_dynamic_t* dynamic) {
 
 unsigned char rocksieve_dynamic_add(rocksieve_dynamic_t* dynamic, const char* key, size_t length,
                                     char** error) {
-  if (!rocksieve::HasArguments(dynamic, key, length, error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto add = [&](auto& filter) {
-      if constexpr (std::is_void_v<decltype(filter.Add(""))>) {
-        filter.Add({key, length});
-        return true;
-      } else {
-        return filter.Add({key, length});
-      }
-    };
-    if (std::visit(add, dynamic->filter)) return 1;
-    return rocksieve::FailForC(
-        std::string("the ") + dynamic->kind() +
-            " filter has no room for this key, and is as it was: make a larger one, or remove keys",
-        error);
-  });
+  const auto add = [&](auto& filter) -> unsigned char {
+    if constexpr (std::is_void_v<decltype(filter.Add(""))>) {
+      filter.Add({key, length});
+      return 1;
+    } else {
+      if (filter.Add({key, length})) return 1;
+      return rocksieve::FailForC(std::string("the ") + dynamic->kind() +
+                                     " filter has no room for this key, and is as it was: make a "
+                                     "larger one, or remove keys",
+                                 error);
+    }
+  };
+  return rocksieve::Ask<unsigned char>(0, dynamic, key, length, error, add);
 }
 
 unsigned char rocksieve_dynamic_may_contain(const rocksieve_dynamic_t* dynamic, const char* key,
                                             size_t length) {
-  if (!rocksieve::HasArguments(dynamic, key, length, nullptr)) return 1;
-  return rocksieve::WithoutThrowing<unsigned char>(1, nullptr, [&]() -> unsigned char {
-    return std::visit(
-        [&](const auto& filter) {
-          return filter.MayContain({key, length});
-        },
-        dynamic->filter);
+  return rocksieve::Ask<unsigned char>(1, dynamic, key, length, nullptr, [&](const auto& filter) {
+    return filter.MayContain({key, length});
   });
 }
 
 unsigned char rocksieve_dynamic_remove(rocksieve_dynamic_t* dynamic, const char* key, size_t length,
                                        char** error) {
-  if (!rocksieve::HasArguments(dynamic, key, length, error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto remove = [&](auto& filter) -> unsigned char {
-      if constexpr (requires { filter.Remove(""); }) {
-        return filter.Remove({key, length});
-      } else {
-        return rocksieve::FailForC(std::string("nothing can be removed from a ") +
-                                           dynamic->kind() +
-                                           " filter; take counting-bloom or cuckoo",
-                                       error);
-      }
-    };
-    return std::visit(remove, dynamic->filter);
-  });
+  const auto remove = [&](auto& filter) -> unsigned char {
+    if constexpr (requires { filter.Remove(""); }) {
+      return filter.Remove({key, length});
+    } else {
+      return rocksieve::FailForC(std::string("nothing can be removed from a ") + dynamic->kind() +
+                                     " filter; take counting-bloom or cuckoo",
+                                 error);
+    }
+  };
+  return rocksieve::Ask<unsigned char>(0, dynamic, key, length, error, remove);
 }
 
 uint64_t rocksieve_dynamic_count(const rocksieve_dynamic_t* dynamic, const char* key,
                                  size_t length) {
-  if (!rocksieve::HasArguments(dynamic, key, length, nullptr)) return UINT64_MAX;
-  return rocksieve::WithoutThrowing<uint64_t>(UINT64_MAX, nullptr, [&] {
-    const auto count = [&](const auto& filter) -> uint64_t {
-      if constexpr (requires { filter.Count(""); }) {
-        return filter.Count({key, length});
-      } else {
-        return filter.MayContain({key, length}) ? 1 : 0;
-      }
-    };
-    return std::visit(count, dynamic->filter);
-  });
+  const auto count = [&](const auto& filter) -> uint64_t {
+    if constexpr (requires { filter.Count(""); }) {
+      return filter.Count({key, length});
+    } else {
+      return filter.MayContain({key, length}) ? 1 : 0;
+    }
+  };
+  return rocksieve::Ask<uint64_t>(UINT64_MAX, dynamic, key, length, nullptr, count);
 }
 
 unsigned char rocksieve_dynamic_merge(rocksieve_dynamic_t* dynamic,
                                       const rocksieve_dynamic_t* other, char** error) {
-  if (dynamic == nullptr || other == nullptr) {
-    return rocksieve::FailForC("there is no filter", error);
-  }
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto merge = [&]<typename Filter>(Filter& filter) -> unsigned char {
-      if constexpr (requires { filter.Merge(filter); }) {
-        const Filter* const same = std::get_if<Filter>(&other->filter);
-        if (same != nullptr && rocksieve::MergeFrom(*same, &filter)) return 1;
-        return rocksieve::FailForC(
-            "filters merge only if kind, keys, rate and seed are those of each other, and if there "
-            "is room",
-            error);
-      } else {
-        return rocksieve::FailForC(
-            std::string("a ") + dynamic->kind() + " filter does not merge; keep and ask both",
-            error);
-      }
-    };
-    return std::visit(merge, dynamic->filter);
-  });
+  const auto merge = [&]<typename Filter>(Filter& filter) -> unsigned char {
+    if (other == nullptr) return rocksieve::FailForC("there is no filter", error);
+    if constexpr (requires { filter.Merge(filter); }) {
+      const Filter* const same = std::get_if<Filter>(&other->filter);
+      if (same != nullptr && rocksieve::MergeFrom(*same, &filter)) return 1;
+      return rocksieve::FailForC(
+          "filters merge only if kind, keys, rate and seed are those of each other, and if there "
+          "is room",
+          error);
+    } else {
+      return rocksieve::FailForC(
+          std::string("a ") + dynamic->kind() + " filter does not merge; keep and ask both", error);
+    }
+  };
+  return rocksieve::Ask<unsigned char>(0, dynamic, "", 0, error, merge);
 }
 
 double rocksieve_dynamic_false_positive_rate(const rocksieve_dynamic_t* dynamic) {
-  if (dynamic == nullptr) return 1;
-  return rocksieve::WithoutThrowing<double>(1, nullptr, [&] {
-    return std::visit([](const auto& filter) { return filter.ExpectedFalsePositiveRate(); },
-                      dynamic->filter);
+  return rocksieve::Ask<double>(1, dynamic, "", 0, nullptr, [](const auto& filter) {
+    return filter.ExpectedFalsePositiveRate();
   });
 }
 

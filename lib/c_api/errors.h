@@ -94,9 +94,9 @@ size_t KindOf(const char* name, const KindNames<count>& names) {
 }
 
 // The alternative that wrote these bytes. Throws std::invalid_argument if none did.
-template <typename Variant, size_t count, size_t... indices>
-Variant ReadKind(std::string_view bytes, const KindNames<count>& names,
-                 std::index_sequence<indices...>) {
+template <typename Variant, size_t count>
+Variant ReadKind(std::string_view bytes, const KindNames<count>& names) {
+  static_assert(std::variant_size_v<Variant> == count);
   std::optional<Variant> found;
   std::string said;
   const auto attempt = [&]<size_t index>() {
@@ -109,7 +109,10 @@ Variant ReadKind(std::string_view bytes, const KindNames<count>& names,
       said = error;  // of intact bytes, the type that they are of says what is wrong with them
     }
   };
-  (attempt.template operator()<indices>(), ...);
+  [&]<size_t... indices>(std::index_sequence<indices...>) {
+    (attempt.template operator()<indices>(), ...);
+  }
+  (std::make_index_sequence<count>());
   if (found) return *std::move(found);
   if (said.empty()) {
     said = "these bytes are of another type of rocksieve's toolbox; here are";
@@ -117,12 +120,6 @@ Variant ReadKind(std::string_view bytes, const KindNames<count>& names,
       said += (said.back() == 'e' ? " " : ", ") + std::string(name);
   }
   throw std::invalid_argument(said);
-}
-
-template <typename Variant, size_t count>
-Variant ReadKind(std::string_view bytes, const KindNames<count>& names) {
-  static_assert(std::variant_size_v<Variant> == count);
-  return ReadKind<Variant>(bytes, names, std::make_index_sequence<count>());
 }
 
 // Of an object of any of the kinds.

@@ -71,8 +71,9 @@ unsigned char CannotTell(const rocksieve_estimator_t* estimator, const char* wha
       std::string("a ") + estimator->kind() + " does not know " + what + "; take " + which, error);
 }
 
-void Give(const Estimate& from, rocksieve_estimate_t* to) {
+unsigned char Give(const Estimate& from, rocksieve_estimate_t* to) {
   *to = {from.value, from.standard_error};
+  return 1;
 }
 
 bool HasEstimator(const void* estimator, const void* result, char** error) {
@@ -86,6 +87,15 @@ bool HasKey(const char* key, size_t length, char** error) {
   if (key != nullptr || length == 0) return true;
   SetCError("there is no key", error);
   return false;
+}
+
+// What `tell` returns of the estimator as its kind; 0, and an error, if there is none, or no place
+// for the result, or this throws.
+template <typename Object, typename Tell>
+unsigned char Ask(Object* object, const void* result, char** error, const Tell& tell) {
+  if (!HasEstimator(object, result, error)) return 0;
+  return WithoutThrowing<unsigned char>(0, error,
+                                        [&] { return std::visit(tell, object->estimator); });
 }
 
 // The other one, if it is of the same kind.
@@ -116,129 +126,102 @@ const char* rocksieve_estimator_kind(const rocksieve_estimator_t* estimator) {
 
 unsigned char rocksieve_estimator_add(rocksieve_estimator_t* estimator, const char* key,
                                       size_t length, uint64_t count, char** error) {
-  if (!rocksieve::HasEstimator(estimator, estimator, error)) return 0;
-  if (!rocksieve::HasKey(key, length, error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto add = [&](auto& into) -> unsigned char {
-      if (count == 0) return 1;
-      if constexpr (requires { into.Add("", count); }) {
-        if (into.Add({key, length}, count)) return 1;
-        return rocksieve::FailForC("the sum of all counts would exceed 2^64 - 1", error);
-      } else {
-        into.Add({key, length});
-        return 1;
-      }
-    };
-    return std::visit(add, estimator->estimator);
+  return rocksieve::Ask(estimator, estimator, error, [&](auto& into) -> unsigned char {
+    if (!rocksieve::HasKey(key, length, error)) return 0;
+    if (count == 0) return 1;
+    if constexpr (requires { into.Add("", count); }) {
+      if (into.Add({key, length}, count)) return 1;
+      return rocksieve::FailForC("the sum of all counts would exceed 2^64 - 1", error);
+    } else {
+      into.Add({key, length});
+      return 1;
+    }
   });
 }
 
 unsigned char rocksieve_estimator_distinct(const rocksieve_estimator_t* estimator,
                                            rocksieve_estimate_t* distinct, char** error) {
-  if (!rocksieve::HasEstimator(estimator, distinct, error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto tell = [&](const auto& from) -> unsigned char {
-      if constexpr (requires { from.DistinctCount(); }) {
-        rocksieve::Give(from.DistinctCount(), distinct);
-        return 1;
-      } else {
-        return rocksieve::CannotTell(estimator, "how many distinct keys there are",
-                                     "hyper-log-log or k-minimum-values", error);
-      }
-    };
-    return std::visit(tell, estimator->estimator);
+  return rocksieve::Ask(estimator, distinct, error, [&](const auto& from) {
+    if constexpr (requires { from.DistinctCount(); }) {
+      return rocksieve::Give(from.DistinctCount(), distinct);
+    } else {
+      return rocksieve::CannotTell(estimator, "how many distinct keys there are",
+                                   "hyper-log-log or k-minimum-values", error);
+    }
   });
 }
 
 unsigned char rocksieve_estimator_count(const rocksieve_estimator_t* estimator, const char* key,
                                         size_t length, uint64_t* count, uint64_t* excess,
                                         char** error) {
-  if (!rocksieve::HasEstimator(estimator, count, error)) return 0;
-  if (!rocksieve::HasKey(key, length, error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto tell = [&](const auto& from) -> unsigned char {
-      if constexpr (requires { from.Count(""); }) {
-        *count = from.Count({key, length});
-        if (excess != nullptr) {
-          const double most = from.ErrorBound();
-          *excess = most < static_cast<double>(*count) ? static_cast<uint64_t>(most) : *count;
-        }
-        return 1;
-      } else {
-        return rocksieve::CannotTell(estimator, "how often a key occurred",
-                                     "count-min-sketch or top-k", error);
+  return rocksieve::Ask(estimator, count, error, [&](const auto& from) -> unsigned char {
+    if (!rocksieve::HasKey(key, length, error)) return 0;
+    if constexpr (requires { from.Count(""); }) {
+      *count = from.Count({key, length});
+      if (excess != nullptr) {
+        const double most = from.ErrorBound();
+        *excess = most < static_cast<double>(*count) ? static_cast<uint64_t>(most) : *count;
       }
-    };
-    return std::visit(tell, estimator->estimator);
+      return 1;
+    } else {
+      return rocksieve::CannotTell(estimator, "how often a key occurred",
+                                   "count-min-sketch or top-k", error);
+    }
   });
 }
 
 unsigned char rocksieve_estimator_top(const rocksieve_estimator_t* estimator, size_t most,
                                       rocksieve_top_t on_key, void* state, char** error) {
-  if (!rocksieve::HasEstimator(estimator, reinterpret_cast<const void*>(on_key), error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto* const top = std::get_if<rocksieve::TopK>(&estimator->estimator);
-    if (top == nullptr) {
+  const auto* const place = reinterpret_cast<const void*>(on_key);
+  return rocksieve::Ask(estimator, place, error, [&](const auto& from) -> unsigned char {
+    if constexpr (requires { from.Top(most); }) {
+      for (const rocksieve::TopK::Item& item : from.Top(most)) {
+        on_key(state, item.key.data(), item.key.size(), item.count, item.error);
+      }
+      return 1;
+    } else {
       return rocksieve::CannotTell(estimator, "which keys are the most frequent", "top-k", error);
     }
-    for (const rocksieve::TopK::Item& item : top->Top(most)) {
-      on_key(state, item.key.data(), item.key.size(), item.count, item.error);
-    }
-    return 1;
   });
 }
 
 unsigned char rocksieve_estimator_similarity(const rocksieve_estimator_t* a,
                                              const rocksieve_estimator_t* b,
                                              rocksieve_estimate_t* jaccard, char** error) {
-  if (!rocksieve::HasEstimator(a, jaccard, error) || !rocksieve::HasEstimator(b, b, error)) {
-    return 0;
-  }
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto tell = [&](const auto& from) -> unsigned char {
-      if constexpr (requires { from.Overlap(from, from); }) {
-        rocksieve::Give(from.Overlap(from, rocksieve::SameKind(from, b)).jaccard, jaccard);
-        return 1;
-      } else if constexpr (requires { from.Jaccard(from, from); }) {
-        rocksieve::Give(from.Jaccard(from, rocksieve::SameKind(from, b)), jaccard);
-        return 1;
-      } else {
-        return rocksieve::CannotTell(a, "what two sets share", "min-hash or k-minimum-values",
-                                     error);
-      }
-    };
-    return std::visit(tell, a->estimator);
+  return rocksieve::Ask(a, jaccard, error, [&](const auto& from) -> unsigned char {
+    if (!rocksieve::HasEstimator(b, b, error)) return 0;
+    if constexpr (requires { from.Overlap(from, from); }) {
+      return rocksieve::Give(from.Overlap(from, rocksieve::SameKind(from, b)).jaccard, jaccard);
+    } else if constexpr (requires { from.Jaccard(from, from); }) {
+      return rocksieve::Give(from.Jaccard(from, rocksieve::SameKind(from, b)), jaccard);
+    } else {
+      return rocksieve::CannotTell(a, "what two sets share", "min-hash or k-minimum-values", error);
+    }
   });
 }
 
 unsigned char rocksieve_estimator_intersection(const rocksieve_estimator_t* a,
                                                const rocksieve_estimator_t* b,
                                                rocksieve_estimate_t* both, char** error) {
-  if (!rocksieve::HasEstimator(a, both, error) || !rocksieve::HasEstimator(b, b, error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto* const sets = std::get_if<rocksieve::KMinimumValues>(&a->estimator);
-    if (sets == nullptr) {
+  return rocksieve::Ask(a, both, error, [&](const auto& from) -> unsigned char {
+    if (!rocksieve::HasEstimator(b, b, error)) return 0;
+    if constexpr (requires { from.Overlap(from, from); }) {
+      return rocksieve::Give(from.Overlap(from, rocksieve::SameKind(from, b)).both, both);
+    } else {
       return rocksieve::CannotTell(a, "how many keys two sets share", "k-minimum-values", error);
     }
-    rocksieve::Give(rocksieve::KMinimumValues::Overlap(*sets, rocksieve::SameKind(*sets, b)).both,
-                    both);
-    return 1;
   });
 }
 
 unsigned char rocksieve_estimator_merge(rocksieve_estimator_t* estimator,
                                         const rocksieve_estimator_t* other, char** error) {
-  if (!rocksieve::HasEstimator(estimator, estimator, error)) return 0;
-  if (!rocksieve::HasEstimator(other, other, error)) return 0;
-  return rocksieve::WithoutThrowing<unsigned char>(0, error, [&]() -> unsigned char {
-    const auto merge = [&](auto& into) -> unsigned char {
-      if (rocksieve::MergeFrom(rocksieve::SameKind(into, other), &into)) return 1;
-      return rocksieve::FailForC(
-          "estimators merge only if error and seed are those of each other, and the sum of all "
-          "counts is below 2^64",
-          error);
-    };
-    return std::visit(merge, estimator->estimator);
+  return rocksieve::Ask(estimator, estimator, error, [&](auto& into) -> unsigned char {
+    if (!rocksieve::HasEstimator(other, other, error)) return 0;
+    if (rocksieve::MergeFrom(rocksieve::SameKind(into, other), &into)) return 1;
+    return rocksieve::FailForC(
+        "estimators merge only if error and seed are those of each other, and the sum of all "
+        "counts is below 2^64",
+        error);
   });
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static filters for C, in librocksieve_filters.so.
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,11 +17,7 @@ struct rocksieve_builder_t {
   bool complete = true;  // every key was taken
 };
 
-struct rocksieve_filter_t {
-  std::unique_ptr<char[]> bytes;
-  std::unique_ptr<rocksieve::Filter> filter;
-  rocksieve::FilterBlockInfo info;
-};
+struct rocksieve_filter_t : rocksieve::OwnedFilter {};
 
 namespace rocksieve {
 namespace {
@@ -87,23 +81,9 @@ char* rocksieve_builder_finish(rocksieve_builder_t* builder, size_t* size, char*
 void rocksieve_builder_destroy(rocksieve_builder_t* builder) { delete builder; }
 
 rocksieve_filter_t* rocksieve_filter_open(const char* bytes, size_t size, char** error) {
-  return rocksieve::WithoutThrowing<rocksieve_filter_t*>(
-      nullptr, error, [&]() -> rocksieve_filter_t* {
-        if (bytes == nullptr) size = 0;
-        // Looked at where they are: a copy of what is no filter would be made for nothing.
-        const rocksieve::BlockState state = rocksieve::OpenFilter({bytes, size}).state;
-        if (state != rocksieve::BlockState::kIntact) {
-          rocksieve::SetCError(rocksieve::Describe(state), error);
-          return nullptr;
-        }
-        auto opened = std::make_unique<rocksieve_filter_t>();
-        opened->bytes = std::make_unique<char[]>(size);
-        std::memcpy(opened->bytes.get(), bytes, size);
-        rocksieve::OpenedFilter copy = rocksieve::OpenFilter({opened->bytes.get(), size});
-        opened->filter = std::move(copy.filter);
-        opened->info = copy.info;
-        return opened.release();
-      });
+  return rocksieve::WithoutThrowing<rocksieve_filter_t*>(nullptr, error, [&] {
+    return new rocksieve_filter_t{rocksieve::OpenCopy({bytes, bytes == nullptr ? 0 : size})};
+  });
 }
 
 unsigned char rocksieve_filter_may_contain(const rocksieve_filter_t* filter, const char* key,

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,14 +44,9 @@ std::function<bool(std::string_view key)> OpenAnyFilter(std::string_view bytes) 
         },
         *dynamic);
   }
-  const std::shared_ptr<char[]> copy(new char[bytes.size()]);
-  bytes.copy(copy.get(), bytes.size());
-  OpenedFilter opened = OpenFilter({copy.get(), bytes.size()});
-  if (opened.filter == nullptr) {
-    throw std::invalid_argument(Describe(opened.state));
-  }
-  return [copy, filter = std::shared_ptr<const Filter>(std::move(opened.filter))](
-             std::string_view key) { return filter->MayContain(key); };
+  return [opened = std::make_shared<const OwnedFilter>(OpenCopy(bytes))](std::string_view key) {
+    return opened->filter->MayContain(key);
+  };
 }
 
 // The smallest key after all that begin with it; nothing if there is none.
