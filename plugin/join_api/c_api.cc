@@ -40,10 +40,7 @@ struct CJoin {
     settings.Text("right-on", &peer.on);
     settings.Text("strategy", &options.strategy);
     settings.Text("begin", &options.begin);
-    settings.Other("end", [this](const std::string& value) {
-      options.end = value;
-      return Status::OK();
-    });
+    settings.Text("end", &options.end);
     settings.Credentials(&peer.credentials);
     settings.Text("server-name", &peer.server_name);
     settings.Text("token-file", &token_file);
@@ -58,8 +55,6 @@ struct CJoin {
     settings.Number("memory", uint64_t{1} << 20, &options.memory_bytes, kMiB);
     settings.Number("largest-row", uint64_t{1} << 20, &options.most_row_bytes, kMiB);
   }
-  CJoin(const CJoin&) = delete;
-  CJoin& operator=(const CJoin&) = delete;
 
   Operation operation = Operation::kCount;
   std::string directory, sorted_text, column_family;
@@ -90,8 +85,6 @@ struct CServer {
     settings.Number("silence", kMostSeconds, &options.silence, kMilliseconds);
     settings.Number("keep", kMostSeconds, &options.keep, kMilliseconds);
   }
-  CServer(const CServer&) = delete;
-  CServer& operator=(const CServer&) = delete;
 
   std::string directory, listen, token_file;
   std::vector<std::string> column_families;

@@ -117,10 +117,7 @@ struct CScan {
     settings.Text("sorted-text", &sorted_text);
     settings.Text("column-family", &column_family);
     settings.Text("begin", &plan.interval.begin);
-    settings.Other("end", [this](const std::string& value) {
-      plan.interval.end = value;
-      return Status::OK();
-    });
+    settings.Text("end", &plan.interval.end);
     settings.Other("prefix", [this](const std::string& value) {
       plan.interval = {value, EndOfPrefix(value)};
       return Status::OK();
@@ -144,8 +141,6 @@ struct CScan {
     settings.Number("batch-rows", uint64_t{1} << 24, &plan.batch_rows);
     settings.Number("batch-bytes", uint64_t{1} << 30, &plan.batch_bytes);
   }
-  CScan(const CScan&) = delete;
-  CScan& operator=(const CScan&) = delete;
 
   Status Open(ArrowArrayStream* stream) {
     OpenedInput opened;

@@ -36,8 +36,14 @@ class CSettings {
  public:
   using Take = std::function<rocksdb::Status(const std::string& value)>;
 
+  CSettings() = default;
+  CSettings(const CSettings&) = delete;  // they point to what they set
+  CSettings& operator=(const CSettings&) = delete;
+
   void Other(const std::string& name, Take take) { by_name_[name] = std::move(take); }
-  void Text(const std::string& name, std::string* text) {
+  // A string, or an optional one.
+  template <typename Type>
+  void Text(const std::string& name, Type* text) {
     Other(name, [text](const std::string& value) {
       *text = value;
       return rocksdb::Status::OK();

@@ -117,13 +117,12 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
 // absl::StatusOr of a unique_ptr to a source.
 template <typename OpenFile>
 Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const SortOptions& sort) {
-  return [=](const JoinKeyExpression& expression) -> FrozenRows {  // files do not change
+  return [=](const JoinKeyExpression& expression) -> RowsSnapshot {  // files do not change
     return {[=](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
-              auto rows = open(ValuesFor(expression));
-              if (!rows.ok()) return rows.status();
-              return ByJoinKey(*std::move(rows), expression, sort, cancellation);
-            },
-            nullptr};
+      auto rows = open(ValuesFor(expression));
+      if (!rows.ok()) return rows.status();
+      return ByJoinKey(*std::move(rows), expression, sort, cancellation);
+    }};
   };
 }
 
@@ -235,7 +234,7 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const DirectoryOfRows& rows,
 
 absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
                                                      const Cancellation* cancellation) const {
-  absl::StatusOr<FrozenRows> frozen = take_snapshot_(expression_);
+  absl::StatusOr<RowsSnapshot> frozen = take_snapshot_(expression_);
   if (!frozen.ok()) return frozen.status();
   OpenedInput opened;
   opened.rows = *std::move(frozen);
@@ -265,18 +264,17 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
   if (family == nullptr) family = db->DefaultColumnFamily();
   const auto take_snapshot =
       [db, family, read, interval = IntervalOf(read),
-       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
+       sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<RowsSnapshot> {
     std::shared_ptr<rocksdb::ManagedSnapshot> own;
     rocksdb::ReadOptions frozen = read;
     if (frozen.snapshot == nullptr) {
       own = std::make_shared<rocksdb::ManagedSnapshot>(db);
       frozen.snapshot = own->snapshot();
     }
-    return FrozenRows{[=](const Cancellation* cancellation) {
-                        static_cast<void>(own);  // held as long as this is
-                        return OpenDatabase(db, family, frozen, interval, on, sort, cancellation);
-                      },
-                      nullptr};
+    return RowsSnapshot{[=](const Cancellation* cancellation) {
+      static_cast<void>(own);  // held as long as this is
+      return OpenDatabase(db, family, frozen, interval, on, sort, cancellation);
+    }};
   };
   return Make(options, take_snapshot, {}, &input->impl_);
 }
@@ -284,11 +282,8 @@ rocksdb::Status Input::OfDatabase(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* 
 rocksdb::Status Input::OfDirectory(const std::string& directory, const std::string& column_family,
                                    const InputOptions& options, Input* input) {
   const DirectoryOfRows rows{directory, column_family, options.rate_limiter};
-  const auto take_snapshot =
-      [rows, sort = SortingOf(options)](const JoinKeyExpression& on) -> absl::StatusOr<FrozenRows> {
-    absl::StatusOr<RowsSnapshot> snapshot = SnapshotOfDirectory(rows, on, sort);
-    if (!snapshot.ok()) return snapshot.status();
-    return FrozenRows{std::move(snapshot->open), std::move(snapshot->files)};
+  const auto take_snapshot = [rows, sort = SortingOf(options)](const JoinKeyExpression& on) {
+    return SnapshotOfDirectory(rows, on, sort);
   };
   return Make(options, take_snapshot, rows, &input->impl_);
 }

@@ -49,19 +49,14 @@ using OpenRows =
     std::function<absl::StatusOr<std::shared_ptr<Source>>(const Cancellation* cancellation)>;
 
 // One state of a column family's rows.
-struct FrozenRows {
-  OpenRows open;
-  // Of a directory, its files; else null.
-  std::shared_ptr<const ReadOnlySnapshot> files;
-};
-
-// The same, and which database's it is.
 struct RowsSnapshot {
   OpenRows open;
-  std::string database;  // identity, for messages
-  ColumnFamilyDescription family;
-  std::shared_ptr<const ReadOnlySnapshot> files;  // as in FrozenRows
-  std::string kept;                               // the name under which it is kept, if it is
+  // Of a directory, its files; else null.
+  std::shared_ptr<const ReadOnlySnapshot> files = {};
+  // Of those that are opened by SnapshotOfDirectory(), or served.
+  std::string database = {};  // identity, for messages
+  ColumnFamilyDescription family = {};
+  std::string kept = {};  // the name under which it is kept, if it is
 };
 
 using RateLimiterPtr = std::shared_ptr<rocksdb::RateLimiter>;
@@ -97,7 +92,7 @@ OpenRows RowsOf(std::shared_ptr<const ReadOnlySnapshot> state, const JoinKeyExpr
 
 // Sources of the same state of the same rows, each for a thread of its own.
 struct OpenedInput {
-  FrozenRows rows;  // what they stand on
+  RowsSnapshot rows;  // what they stand on
   std::vector<std::shared_ptr<Source>> sources;
 };
 
@@ -106,7 +101,7 @@ class __attribute__((visibility("hidden"))) Input::Impl {
  public:
   // Takes the state of this moment, of rows to be joined on the expression.
   using TakeSnapshot =
-      std::function<absl::StatusOr<FrozenRows>(const JoinKeyExpression& expression)>;
+      std::function<absl::StatusOr<RowsSnapshot>(const JoinKeyExpression& expression)>;
 
   // `directory`: of a directory's rows.
   Impl(TakeSnapshot take_snapshot, JoinKeyExpression expression,
@@ -122,7 +117,6 @@ class __attribute__((visibility("hidden"))) Input::Impl {
   Impl On(JoinKeyExpression expression) const {
     return {take_snapshot_, std::move(expression), directory_};
   }
-  const JoinKeyExpression& expression() const { return expression_; }
   const std::optional<DirectoryOfRows>& directory() const { return directory_; }
 
  private:

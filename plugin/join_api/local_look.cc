@@ -99,8 +99,8 @@ void Count(uint64_t local_rows, uint64_t remote_rows, uint64_t equal_rows, JoinR
 }
 
 // Null if all has to be read.
-std::unique_ptr<UnsharedComparison> OpenUnshared(const FrozenRows& local,
-                                                 const FrozenRows& remote) {
+std::unique_ptr<UnsharedComparison> OpenUnshared(const RowsSnapshot& local,
+                                                 const RowsSnapshot& remote) {
   if (local.files == nullptr || remote.files == nullptr) return nullptr;
   return UnsharedComparison::Open(*local.files, *remote.files);
 }

@@ -142,17 +142,13 @@ class DifferentRows final : public Sink {
 // of those that differed before. What both sides have changed to the same does not come here.
 class ChangeJudge {
  public:
-  struct States {
-    const ReadOnlySnapshot& then;
-    const ReadOnlySnapshot& now;
-    Source* changed;  // rows of `now` that may have changed since `then`
-  };
-
-  ChangeJudge(const States& states, const std::vector<DiffState::DifferentRow>& before,
-              bool wants_values, DifferentRows* different)
-      : changed_(states.changed),
-        then_(states.then.db(), states.then.column_family()),
-        now_(states.now.db(), states.now.column_family()),
+  // `changed`: rows of `now` that may have changed since `then`.
+  ChangeJudge(const ReadOnlySnapshot& then, const ReadOnlySnapshot& now, Source* changed,
+              const std::vector<DiffState::DifferentRow>& before, bool wants_values,
+              DifferentRows* different)
+      : changed_(changed),
+        then_(then.db(), then.column_family()),
+        now_(now.db(), now.column_family()),
         before_(before),
         wants_values_(wants_values),
         different_(different) {}
@@ -264,11 +260,6 @@ class ChangeJudge {
   std::vector<std::string> without_values_;
 };
 
-void AddTraffic(const JoinReport& other, JoinReport* report) {
-  report->wire_bytes_sent += other.wire_bytes_sent;
-  report->wire_bytes_received += other.wire_bytes_received;
-}
-
 }  // namespace
 
 SecondLook::SecondLook(const std::string& directory, std::chrono::hours full_every,
@@ -319,14 +310,14 @@ absl::Status SecondLook::OpenChanges(const Cancellation* cancellation) {
 
 Input SecondLook::PresentRows() const {
   const auto rows = [now = now_, limiter = rows_.rate_limiter](const JoinKeyExpression& on) {
-    return FrozenRows{RowsOf(now, on, SortOptions(), limiter), now};
+    return RowsSnapshot{RowsOf(now, on, SortOptions(), limiter), now};
   };
   return Input(std::make_shared<Input::Impl>(rows, WholeRows()));
 }
 
 Input SecondLook::RowsThatChanged() const {
   const auto rows = [changed = changed_](const JoinKeyExpression&) {
-    return FrozenRows{[changed](const Cancellation*) { return changed; }, nullptr};
+    return RowsSnapshot{[changed](const Cancellation*) { return changed; }};
   };
   return Input(std::make_shared<Input::Impl>(rows, WholeRows()));
 }
@@ -353,7 +344,7 @@ absl::Status SecondLook::Run(const Peer& peer, const JoinOptions& options, bool 
 absl::Status SecondLook::CompareChanges(const Peer& peer, const JoinOptions& options, bool describe,
                                         ResultSink* rows, JoinReport* report) {
   DifferentRows different;
-  ChangeJudge judge({*then_, *now_, changed_.get()}, before_.different,
+  ChangeJudge judge(*then_, *now_, changed_.get(), before_.different,
                     /*wants_values=*/peer.on == kWholeRow, &different);
   DifferencePairs pairs([&](const DifferencePair& pair) { return judge.Add(pair); });
   ProvenRowsSink changes([&](const Row& row, Side from) { return pairs.Add(row, from); });
@@ -366,7 +357,8 @@ absl::Status SecondLook::CompareChanges(const Peer& peer, const JoinOptions& opt
   if (status.ok() && !judge.without_values().empty()) {
     JoinReport looked_up;
     status = LookUpRemoteRows(judge.without_values(), peer, options, &different, &looked_up);
-    AddTraffic(looked_up, report);
+    report->wire_bytes_sent += looked_up.wire_bytes_sent;
+    report->wire_bytes_received += looked_up.wire_bytes_received;
   }
   next_.different = judge.TakeFound();
   return status.ok() ? different.GiveAll(rows) : status;

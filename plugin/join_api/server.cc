@@ -54,7 +54,7 @@ Families FamiliesOfOpen(const ServedDatabase& served) {
                             return OpenDatabase(db, handle, rocksdb::ReadOptions(), KeyInterval(),
                                                 expression, sort, cancellation);
                           },
-                          identity, description, nullptr, ""};
+                          nullptr, identity, description};
     };
     families.push_back(std::move(family));
   }
