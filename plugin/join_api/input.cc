@@ -9,7 +9,6 @@
 #include <rocksdb/snapshot.h>
 
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/rows/row_batch.h"
 #include "lib/join/text/text_rows.h"
 #include "plugin/database/database.h"
 #include "plugin/database/read_only_snapshot.h"
@@ -26,40 +25,7 @@ bool IsOfWholeRows(const JoinKeyExpression& expression) {
   return expression.is_whole_row() || expression.is_key_of_whole_row();
 }
 
-// Rows that were sorted by their whole rows, as WholeRowSource gives them; or by their keys.
-class SortedWholeRows final : public Source {
- public:
-  SortedWholeRows(std::unique_ptr<Source> packed, bool values)
-      : packed_(std::move(packed)), values_(values) {}
-
-  std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override {
-    return std::make_unique<Unpacked>(packed_->Scan(interval), values_);
-  }
-  uint64_t EstimateKeys() override { return packed_->EstimateKeys(); }
-
- private:
-  class Unpacked final : public Cursor {
-   public:
-    Unpacked(std::unique_ptr<Cursor> packed, bool values)
-        : packed_(std::move(packed)), values_(values) {}
-    bool Next(Row* row) override {
-      Row whole;
-      if (!packed_->Next(row) || !UnpackRow(row->value, &whole)) return false;
-      row->value = values_ ? whole.value : "";
-      return true;
-    }
-    absl::Status status() const override { return packed_->status(); }
-
-   private:
-    const std::unique_ptr<Cursor> packed_;
-    const bool values_;
-  };
-
-  const std::unique_ptr<Source> packed_;
-  const bool values_;
-};
-
-// The same rows by their join keys, sorted anew. May take its time, unless it is cancelled.
+// Rows by their join keys, sorted anew. May take its time, unless it is cancelled.
 absl::StatusOr<std::shared_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> rows,
                                                         const JoinKeyExpression& expression,
                                                         const SortOptions& sort,
@@ -69,11 +35,21 @@ absl::StatusOr<std::shared_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> 
   CancellableSource cancellable(rows.get(), cancellation);
   SortOptions until_cancelled = sort;
   until_cancelled.check = [cancellation] { return cancellation->Check(); };
-  absl::StatusOr<std::unique_ptr<JoinKeySource>> sorted =
-      JoinKeySource::Sort(&cancellable, expression, until_cancelled);
-  if (!sorted.ok()) return sorted.status();
-  if (!IsOfWholeRows(expression)) return *std::move(sorted);
-  return std::make_shared<SortedWholeRows>(*std::move(sorted), expression.gives_values());
+  if (!IsOfWholeRows(expression)) {
+    return JoinKeySource::Sort(&cancellable, expression, until_cancelled);
+  }
+  // As WholeRowSource gives them, or by their keys: all have a join key.
+  RowSorter sorter(until_cancelled);
+  const std::unique_ptr<Cursor> cursor = cancellable.Scan({});
+  Row row;
+  std::string join_key;
+  while (cursor->Next(&row)) {
+    expression.Extract(row, &join_key);
+    const absl::Status status = sorter.Add({join_key, expression.gives_values() ? row.value : ""});
+    if (!status.ok()) return status;
+  }
+  if (!cursor->status().ok()) return cursor->status();
+  return sorter.Finish();
 }
 
 // The same, without sorting where rows that come in the order of their keys come in that of their
