@@ -41,28 +41,17 @@ std::string Unescaped(const std::string& text) {
 
 using rocksdb::Slice;
 
-// Stands for a comparator that is in another program only. RocksDB opens a database only with one
-// of the right name; for listing its files the order does not matter.
-class NameOfComparator final : public rocksdb::Comparator {
+// Orders keys as another comparator does those that have no timestamps, and has a name.
+//
+// That of a comparator that is in another program only, where the order does not matter: RocksDB
+// opens a database, for listing its files, only with one of the right name. Or that of one with
+// timestamps: with this any release reads keys that were stripped of them. Those before 8.5 would
+// cut off the ends of keys in their place, and later ones want the option too.
+class NamedOrder final : public rocksdb::Comparator {
  public:
-  explicit NameOfComparator(std::string name) : name_(std::move(name)) {}
+  NamedOrder(std::string name, std::shared_ptr<const rocksdb::Comparator> base)
+      : name_(std::move(name)), base_(std::move(base)) {}
   const char* Name() const override { return name_.c_str(); }
-  int Compare(const Slice& a, const Slice& b) const override { return a.compare(b); }
-  void FindShortestSeparator(std::string*, const Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-
- private:
-  const std::string name_;
-};
-
-// Orders keys as another comparator does those that have timestamps, and has its name. With it any
-// release of RocksDB reads keys that were stripped of their timestamps: those before 8.5 would cut
-// off the ends of keys in their place, and later ones want the option too.
-class WithoutTimestamps final : public rocksdb::Comparator {
- public:
-  explicit WithoutTimestamps(std::shared_ptr<const rocksdb::Comparator> base)
-      : base_(std::move(base)) {}
-  const char* Name() const override { return base_->Name(); }
   int Compare(const Slice& a, const Slice& b) const override {
     return base_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b, /*b_has_ts=*/false);
   }
@@ -70,6 +59,7 @@ class WithoutTimestamps final : public rocksdb::Comparator {
   void FindShortSuccessor(std::string*) const override {}
 
  private:
+  const std::string name_;
   const std::shared_ptr<const rocksdb::Comparator> base_;
 };
 
@@ -79,8 +69,6 @@ std::shared_ptr<const rocksdb::Comparator> Unowned(const rocksdb::Comparator* co
 
 bool IsFalse(const std::string& value) { return value == "false" || value == "0"; }
 bool IsTrue(const std::string& value) { return value == "true" || value == "1"; }
-
-std::string_view View(const Slice& slice) { return {slice.data(), slice.size()}; }
 
 }  // namespace
 
@@ -138,13 +126,16 @@ void SetComparator(const std::string& comparator_name, ColumnFamily* family) {
   const rocksdb::Status status =
       rocksdb::Comparator::CreateFromString(rocksdb::ConfigOptions(), comparator_name, &found);
   family->comparator_known = status.ok() && found != nullptr;
-  family->comparator = family->comparator_known
-                           ? Unowned(found)
-                           : std::make_shared<NameOfComparator>(comparator_name);
+  family->comparator = Unowned(family->comparator_known ? found : rocksdb::BytewiseComparator());
+  if (!family->comparator_known) {
+    family->comparator =
+        std::make_shared<NamedOrder>(comparator_name, std::move(family->comparator));
+  }
   family->timestamps_stripped =
       !family->persist_timestamps && family->comparator->timestamp_size() > 0;
   if (family->timestamps_stripped) {
-    family->comparator = std::make_shared<WithoutTimestamps>(std::move(family->comparator));
+    family->comparator =
+        std::make_shared<NamedOrder>(family->comparator->Name(), family->comparator);
   }
 }
 
@@ -180,8 +171,7 @@ std::string_view ColumnFamily::WithoutTimestamp(std::string_view user_key) const
 }
 
 int ColumnFamily::Compare(std::string_view a, std::string_view b) const {
-  return comparator->CompareWithoutTimestamp(Slice(a.data(), a.size()), /*a_has_ts=*/false,
-                                             Slice(b.data(), b.size()), /*b_has_ts=*/false);
+  return comparator->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b, /*b_has_ts=*/false);
 }
 
 // As BlockBasedTable::FullFilterKeyMayMatch(), RocksDB 7.8.
@@ -190,10 +180,10 @@ bool ColumnFamily::EntryToAsk(const TableProperties& file, std::string_view key,
   *entry = key;
   if (whole_key_filtering && file.whole_keys_filtered) return true;
   if (prefix_extractor == nullptr || !file.prefixes_filtered) return false;
-  const Slice whole(key.data(), key.size());
+  const Slice whole(key);
   if (!file.HasExtractor(prefix_extractor_name)) return false;
   if (!prefix_extractor->InDomain(whole)) return false;
-  *entry = View(prefix_extractor->Transform(whole));
+  *entry = prefix_extractor->Transform(whole).ToStringView();
   return true;
 }
 

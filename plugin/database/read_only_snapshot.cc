@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -53,11 +51,6 @@ const std::shared_ptr<rocksdb::Cache>& SharedCache() {
   return *cache;
 }
 
-std::string MergeOperatorOf(const std::string& column_family, const OptionsFile& file) {
-  const std::string name = file.ColumnFamilyValue(column_family, "merge_operator");
-  return name == "nullptr" ? "" : name;
-}
-
 // Names the merge operator if this program does not have it.
 rocksdb::ColumnFamilyOptions SnapshotOptions(const ColumnFamily& family, const OptionsFile& file,
                                              std::string* unknown_merge_operator) {
@@ -69,8 +62,8 @@ rocksdb::ColumnFamilyOptions SnapshotOptions(const ColumnFamily& family, const O
   options.comparator = family.comparator.get();
   options.num_levels = kMostLevels;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  const std::string name = MergeOperatorOf(family.name, file);
-  const bool named = !name.empty();
+  const std::string name = file.ColumnFamilyValue(family.name, "merge_operator");
+  const bool named = !name.empty() && name != "nullptr";
   const bool made = named && rocksdb::MergeOperator::CreateFromString(rocksdb::ConfigOptions(),
                                                                       name, &options.merge_operator)
                                  .ok();
@@ -109,7 +102,7 @@ Status UnknownMerges(const std::string& directory, const std::string& merge_oper
 
 namespace fs = std::filesystem;
 
-constexpr size_t kNameBytes = 16;
+constexpr size_t kNameBytes = 16, kMostKept = 4;
 constexpr char kLastWrite[] = "LAST-WRITE";  // of a kept state: its sequence number
 constexpr char kUnfinished[] = ".unfinished";
 constexpr std::chrono::hours kUnfinishedFor{1};  // then nobody will finish it
@@ -144,11 +137,6 @@ Status WriteFile(const std::string& path, const std::string& text) {
   return Status::IOError(error);
 }
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 }  // namespace
 
 Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& column_family,
@@ -180,7 +168,9 @@ Status ReadOnlySnapshot::Open(const std::string& directory, const std::string& c
   if (!status.ok() && !keep_in.empty()) Remove(keep_in);
   if (!status.ok()) return status;
   if (is_kept) {
-    const std::string kept = ReadFile(directory + "/" + kLastWrite);
+    std::string kept;
+    rocksdb::ReadFileToString(ReadOnlyEnv(), directory + "/" + kLastWrite, &kept)
+        .PermitUncheckedError();
     if (kept.empty()) return Status::NotFound("an earlier version kept it");
     if (kept != last) return Status::NotFound("its logs are not as they were");
   }
@@ -281,7 +271,7 @@ void KeptStates::DropOld(const std::string& column_family) const {
     }
   }
   std::sort(states.rbegin(), states.rend());
-  for (size_t i = most_kept_; i < states.size(); i++) Remove(states[i].second);
+  for (size_t i = kMostKept; i < states.size(); i++) Remove(states[i].second);
 }
 
 }  // namespace rocksieve

@@ -63,9 +63,8 @@ class KeptStates {
   using RateLimiterPtr = std::shared_ptr<rocksdb::RateLimiter>;
 
   // The directory is made when it is needed, on the database's file system. Of each column family,
-  // the newest so many are kept.
-  explicit KeptStates(std::string directory, size_t most_kept = 4)
-      : directory_(std::move(directory)), most_kept_(most_kept) {}
+  // the newest four are kept.
+  explicit KeptStates(std::string directory) : directory_(std::move(directory)) {}
 
   // The present state, as ReadOnlySnapshot::Open() has it, and under which name it is kept: one
   // that cannot be guessed.
@@ -86,7 +85,6 @@ class KeptStates {
   void DropOld(const std::string& column_family) const;
 
   const std::string directory_;
-  const size_t most_kept_;
 };
 
 }  // namespace rocksieve

@@ -36,7 +36,7 @@ std::string DamageOf(const DecodedFilter& filter) {
   }
 }
 
-Status Describe(TreeFile* file, bool hold) {
+void Describe(TreeFile* file, bool hold) {
   std::shared_ptr<const TableFile> table;
   const Status status = OpenTable(*file, &table);
   if (status.ok()) {
@@ -45,7 +45,7 @@ Status Describe(TreeFile* file, bool hold) {
     file->filter = filter;
     file->filter.predicted_rate = filter.PredictedRate();
     if (hold) file->table = std::move(table);
-    return status;
+    return;
   }
   file->filter.family = "unreadable";
   file->error = MessageOf(status);
@@ -59,7 +59,6 @@ Status Describe(TreeFile* file, bool hold) {
     file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
                    std::to_string(file->bytes);
   }
-  return status;
 }
 
 TreeFile FromMetaData(const ColumnFamily& family, int level, const rocksdb::SstFileMetaData& data) {
@@ -100,7 +99,7 @@ Status ReadTree(const Database& database, size_t number, Progress* progress, Tre
   }
   progress->Begin("reading filters of column family " + tree->family.name, files.size());
   return RunAll(files.size(), [&](size_t i) {
-    Describe(files[i], database.holds_files()).PermitUncheckedError();
+    Describe(files[i], database.holds_files());
     return Advanced(progress);
   });
 }

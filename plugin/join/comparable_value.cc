@@ -25,14 +25,14 @@ std::string_view ComparableValue(std::string_view plain_value, std::string* buff
 std::string_view ComparableValue(const rocksdb::Iterator& iterator, std::string* buffer) {
   const rocksdb::WideColumns& columns = iterator.columns();
   if (columns.size() == 1 && columns.front().name().empty()) {  // kDefaultWideColumnName
-    return ComparableValue(ToView(columns.front().value()), buffer);
+    return ComparableValue(columns.front().value().ToStringView(), buffer);
   }
   buffer->assign(kMark);
   buffer->push_back(kColumns);
   ByteWriter out(buffer);
   for (const rocksdb::WideColumn& column : columns) {
-    out.String(ToView(column.name()));
-    out.String(ToView(column.value()));
+    out.String(column.name().ToStringView());
+    out.String(column.value().ToStringView());
   }
   return *buffer;
 }
@@ -80,12 +80,12 @@ RowLookup::RowLookup(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family)
 absl::Status RowLookup::Find(std::string_view key, std::optional<std::string_view>* value) {
   constexpr int kMostSteps = 8;  // cost about what a seek does
   value->reset();
-  for (int step = 0; step < kMostSteps && iterator_->Valid() && ToView(iterator_->key()) < key;
-       step++) {
+  for (int step = 0;
+       step < kMostSteps && iterator_->Valid() && iterator_->key().ToStringView() < key; step++) {
     iterator_->Next();
   }
-  if (!iterator_->Valid() || ToView(iterator_->key()) < key) iterator_->Seek(ToSlice(key));
-  if (iterator_->Valid() && ToView(iterator_->key()) == key) {
+  if (!iterator_->Valid() || iterator_->key().ToStringView() < key) iterator_->Seek(key);
+  if (iterator_->Valid() && iterator_->key().ToStringView() == key) {
     *value = ComparableValue(*iterator_, &comparable_);
   }
   return FromRocksDb(iterator_->status(), "cannot look up a row");

@@ -94,16 +94,16 @@ bool IteratorCursor::Next(Row* row) {
   if (ended_) return false;
   if (started_) iterator_->Next();
   started_ = true;
-  ended_ = !iterator_->Valid() || (end_ && ToView(iterator_->key()) >= *end_);
+  ended_ = !iterator_->Valid() || (end_ && iterator_->key().ToStringView() >= *end_);
   if (check_ != nullptr) {
     const rocksdb::Slice key = ended_ ? rocksdb::Slice() : iterator_->key();
     checked_ = check_(ended_ ? nullptr : &key);
     ended_ = ended_ || !checked_.ok();
   }
   if (ended_) return false;
-  *row = {ToView(iterator_->key()), values_ == RowValues::kComparable
-                                        ? ComparableValue(*iterator_, &comparable_)
-                                        : ToView(iterator_->value())};
+  *row = {iterator_->key().ToStringView(), values_ == RowValues::kComparable
+                                               ? ComparableValue(*iterator_, &comparable_)
+                                               : iterator_->value().ToStringView()};
   return true;
 }
 
@@ -145,7 +145,7 @@ RocksDbSource::RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* famil
   read_.rate_limiter_priority = options_.rate_limiter_priority;
   read_.background_purge_on_iterator_cleanup = true;
   if (options_.interval.end) {
-    end_ = ToSlice(*options_.interval.end);
+    end_ = *options_.interval.end;
     read_.iterate_upper_bound = &end_;
   }
 }
@@ -232,7 +232,7 @@ std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool wi
   if (shown.begin.empty()) {
     iterator->SeekToFirst();  // whatever the order
   } else {
-    iterator->Seek(ToSlice(shown.begin));
+    iterator->Seek(shown.begin);
   }
   std::string doing = Doing();
   IteratorCursor::Check check = with_readahead ? FirstBlocksOf(shown) : nullptr;

@@ -53,7 +53,7 @@ std::unique_ptr<Cursor> SstSource::Scan(const KeyInterval& interval) {
   read.total_order_seek = true;
   read.auto_prefix_mode = false;
   std::unique_ptr<rocksdb::Iterator> iterator(reader_.NewIterator(read));
-  iterator->Seek(ToSlice(interval.begin));
+  iterator->Seek(interval.begin);
   return std::make_unique<IteratorCursor>(std::move(iterator), interval.end, "cannot scan " + path_,
                                           values_);
 }

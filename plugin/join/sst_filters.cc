@@ -160,7 +160,7 @@ class SstFilterReader final : public ExistingFilterReader {
     for (const PinnedTree::File& file : tree->files) {
       if (Overlaps(file.smallest, file.largest)) files_.push_back(&file);
     }
-    memtables_->Seek(ToSlice(interval_.begin));
+    memtables_->Seek(interval_.begin);
   }
 
   ExistingFilterOffer Offer() override {
@@ -175,11 +175,11 @@ class SstFilterReader final : public ExistingFilterReader {
       const bool has_memtable = MemtableHasKey();
       if (failed()) return false;
       if (block != nullptr && (file == nullptr || *block <= *file) &&
-          (!has_memtable || *block <= ToView(memtables_->key()))) {
+          (!has_memtable || *block <= memtables_->key().ToStringView())) {
         TakeBlock(filter);
         return true;
       }
-      if (file != nullptr && (!has_memtable || *file <= ToView(memtables_->key()))) {
+      if (file != nullptr && (!has_memtable || *file <= memtables_->key().ToStringView())) {
         OpenFile(*files_[next_file_++]);
         continue;
       }
@@ -205,7 +205,8 @@ class SstFilterReader final : public ExistingFilterReader {
   }
 
   bool MemtableHasKey() const {
-    return memtables_->Valid() && (!interval_.end || ToView(memtables_->key()) < *interval_.end);
+    return memtables_->Valid() &&
+           (!interval_.end || memtables_->key().ToStringView() < *interval_.end);
   }
 
   // Puts its filter blocks in the order in which they are to be given.
@@ -247,7 +248,7 @@ class SstFilterReader final : public ExistingFilterReader {
     FilterBuilder builder(spec);
     filter->smallest = memtables_->key().ToString();
     for (size_t keys = 0; keys < kMemtableKeysPerFilter && MemtableHasKey(); keys++) {
-      builder.AddKey(ToView(memtables_->key()));
+      builder.AddKey(memtables_->key().ToStringView());
       filter->largest.assign(memtables_->key().data(), memtables_->key().size());
       memtables_->Next();
     }
