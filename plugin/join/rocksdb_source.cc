@@ -68,26 +68,6 @@ uint64_t EstimateAllKeys(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
   return entries > 2 * deletions ? entries - 2 * deletions : 0;
 }
 
-// Gives a pinned iterator back, to be used again.
-class PinnedCursor final : public IteratorCursor {
- public:
-  PinnedCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
-               std::string doing, RowValues values, Check check, std::mutex* mutex,
-               std::vector<std::unique_ptr<rocksdb::Iterator>>* idle)
-      : IteratorCursor(std::move(iterator), std::move(end), std::move(doing), values,
-                       std::move(check)),
-        mutex_(mutex),
-        idle_(idle) {}
-  ~PinnedCursor() override {
-    const std::lock_guard<std::mutex> lock(*mutex_);
-    idle_->push_back(std::move(iterator_));
-  }
-
- private:
-  std::mutex* const mutex_;
-  std::vector<std::unique_ptr<rocksdb::Iterator>>* const idle_;
-};
-
 }  // namespace
 
 bool IteratorCursor::Next(Row* row) {
@@ -227,22 +207,23 @@ std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool wi
       idle->pop_back();
     }
   }
-  const bool pinned = iterator != nullptr;
-  if (!pinned) iterator.reset(db_->NewIterator(read_, family_));
+  IteratorCursor::GiveBack give_back;
+  if (iterator != nullptr) {
+    give_back = [this, idle](std::unique_ptr<rocksdb::Iterator> used) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      idle->push_back(std::move(used));
+    };
+  } else {
+    iterator.reset(db_->NewIterator(read_, family_));
+  }
   if (shown.begin.empty()) {
     iterator->SeekToFirst();  // whatever the order
   } else {
     iterator->Seek(shown.begin);
   }
-  std::string doing = Doing();
   IteratorCursor::Check check = with_readahead ? FirstBlocksOf(shown) : nullptr;
-  if (pinned) {
-    return std::make_unique<PinnedCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), options_.values, std::move(check),
-                                          &mutex_, idle);
-  }
-  return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end),
-                                          std::move(doing), options_.values, std::move(check));
+  return std::make_unique<IteratorCursor>(std::move(iterator), std::move(shown.end), Doing(),
+                                          options_.values, std::move(check), std::move(give_back));
 }
 
 IteratorCursor::Check RocksDbSource::FirstBlocksOf(const KeyInterval& interval) {

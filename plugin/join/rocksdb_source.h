@@ -37,33 +37,39 @@
 namespace rocksieve::join {
 
 // Rows of an iterator, from where it stands up to but without `end`.
-class IteratorCursor : public Cursor {
+class IteratorCursor final : public Cursor {
  public:
   // Whether all files that begin at or before a key are as they should be; null: all that there
   // are.
   using Check = std::function<rocksdb::Status(const rocksdb::Slice* key)>;
+  // Takes the iterator at the end, to be used again; null: it goes.
+  using GiveBack = std::function<void(std::unique_ptr<rocksdb::Iterator>)>;
 
   // `doing` as FromRocksDb() has it. `check`, if there is one, comes before each row and at the
   // end.
   IteratorCursor(std::unique_ptr<rocksdb::Iterator> iterator, std::optional<std::string> end,
-                 std::string doing, RowValues values, Check check = nullptr)
+                 std::string doing, RowValues values, Check check = nullptr,
+                 GiveBack give_back = nullptr)
       : iterator_(std::move(iterator)),
         end_(std::move(end)),
         doing_(std::move(doing)),
         values_(values),
-        check_(std::move(check)) {}
+        check_(std::move(check)),
+        give_back_(std::move(give_back)) {}
+  ~IteratorCursor() override {
+    if (give_back_ != nullptr) give_back_(std::move(iterator_));
+  }
 
   bool Next(Row* row) override;
   absl::Status status() const override;
 
- protected:
-  std::unique_ptr<rocksdb::Iterator> iterator_;
-
  private:
+  std::unique_ptr<rocksdb::Iterator> iterator_;
   const std::optional<std::string> end_;
   const std::string doing_;
   const RowValues values_;
   const Check check_;
+  const GiveBack give_back_;
   rocksdb::Status checked_;
   std::string comparable_;
   bool started_ = false, ended_ = false;
