@@ -140,8 +140,8 @@ RocksDbSource::~RocksDbSource() {
 std::vector<std::string> RocksDbSource::Cuts(const KeyInterval& interval, size_t parts) {
   const KeyInterval shown = Shown(interval);
   std::map<int, uint64_t> bytes_of_level;
-  std::vector<const PinnedTree::File*> files;
-  for (const PinnedTree::File& file : tree_.files) {
+  std::vector<const LiveTable*> files;
+  for (const LiveTable& file : tree_.files) {
     if (!shown.Contains(file.smallest)) continue;
     bytes_of_level[file.level] += file.bytes;
     files.push_back(&file);
@@ -153,7 +153,7 @@ std::vector<std::string> RocksDbSource::Cuts(const KeyInterval& interval, size_t
                         [](const auto& a, const auto& b) { return a.second < b.second; });
   const double part = static_cast<double>(all_bytes) / static_cast<double>(parts);
   double before = 0, next = part;  // bytes
-  for (const PinnedTree::File* file : files) {
+  for (const LiveTable* file : files) {
     if (file->level != level) continue;
     if (before >= next && file->smallest > (cuts.empty() ? shown.begin : cuts.back())) {
       cuts.push_back(file->smallest);
@@ -231,7 +231,7 @@ IteratorCursor::Check RocksDbSource::FirstBlocksOf(const KeyInterval& interval) 
   if (!kNeeded || tree_.files.empty()) return nullptr;
   return [this, interval, next = size_t{0}](const Slice* key) mutable {
     for (; next < tree_.files.size(); next++) {  // by rising first keys
-      const PinnedTree::File& file = tree_.files[next];
+      const LiveTable& file = tree_.files[next];
       if (key != nullptr ? key->compare(file.smallest) < 0
                          : interval.end && file.smallest >= *interval.end) {
         break;
@@ -244,7 +244,7 @@ IteratorCursor::Check RocksDbSource::FirstBlocksOf(const KeyInterval& interval) 
   };
 }
 
-rocksdb::Status RocksDbSource::CheckFirstBlock(const PinnedTree::File& file) {
+rocksdb::Status RocksDbSource::CheckFirstBlock(const LiveTable& file) {
   constexpr size_t kReadBytes = 16 << 10;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

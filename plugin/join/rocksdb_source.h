@@ -116,7 +116,7 @@ class RocksDbSource final : public Source {
   // RocksDB's iterators before 8.3.3 leave out, without a word, all rows of a file below level 0
   // whose first block is damaged.
   IteratorCursor::Check FirstBlocksOf(const KeyInterval& interval);
-  rocksdb::Status CheckFirstBlock(const PinnedTree::File& file);
+  rocksdb::Status CheckFirstBlock(const LiveTable& file);
   void PinIterators();
   void PrepareWalks();
   void Estimate();

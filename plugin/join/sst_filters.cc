@@ -6,12 +6,10 @@
 #include <map>
 #include <utility>
 
-#include <rocksdb/metadata.h>
 #include <rocksieve/filter.h>
 
 #include "plugin/join/status.h"
 #include "plugin/tables/decoded_filter.h"
-#include "plugin/tables/table_file.h"
 
 namespace rocksieve::join {
 namespace {
@@ -25,7 +23,7 @@ constexpr double kMemtableBytesPerKey = 10.4 / 8;
 constexpr double kMemtableRate = 0.001;
 
 // A file's table and its filters of whole keys; null if it has none of them that can be read.
-std::shared_ptr<const TableFile> OpenFiltered(rocksdb::Env* env, const PinnedTree::File& file,
+std::shared_ptr<const TableFile> OpenFiltered(rocksdb::Env* env, const LiveTable& file,
                                               FilterPlaces* places) {
   std::unique_ptr<TableFile> table;
   const bool has_filter = TableFile::Open(env, file.path, &table).ok() &&
@@ -67,7 +65,7 @@ double RateFor(const std::string& policy_name, double bits) {
   return std::min(1.0, rate);
 }
 
-Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
+Share Look(rocksdb::Env* env, const LiveTable& file, uint8_t* formats) {
   Share share;
   share.bytes = share.passes = static_cast<double>(file.bytes);
   FilterPlaces places;
@@ -99,23 +97,23 @@ Share Look(rocksdb::Env* env, const PinnedTree::File& file, uint8_t* formats) {
 
 // What the filters of files will take and do, from what some of the files say of themselves. Reads
 // no filter, and no more than a few files. No offer if none of them has a filter of whole keys.
-ExistingFilterOffer OfferOf(rocksdb::Env* env, const std::vector<const PinnedTree::File*>& files,
+ExistingFilterOffer OfferOf(rocksdb::Env* env, const std::vector<const LiveTable*>& files,
                             uint64_t memtable_entries) {
   // The largest file of each sorted run first, since runs may differ.
-  std::vector<const PinnedTree::File*> by_size = files;
+  std::vector<const LiveTable*> by_size = files;
   std::sort(by_size.begin(), by_size.end(),
             [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
-  const auto run_of = [](const PinnedTree::File& file) {
+  const auto run_of = [](const LiveTable& file) {
     return file.level == 0 ? file.path : std::to_string(file.level);
   };
   std::map<std::string, Share> read, all;
-  for (const PinnedTree::File* file : files) {
+  for (const LiveTable* file : files) {
     all[run_of(*file)].bytes += static_cast<double>(file->bytes);
   }
   ExistingFilterOffer offer;
   Share sum;
   size_t files_read = 0;
-  for (const PinnedTree::File* file : by_size) {
+  for (const LiveTable* file : by_size) {
     if (files_read == kMostFilesRead) break;
     Share& of_run = read[run_of(*file)];
     if (of_run.bytes > 0) continue;
@@ -157,7 +155,7 @@ class SstFilterReader final : public ExistingFilterReader {
  public:
   SstFilterReader(PinnedTree* tree, KeyInterval interval)
       : tree_(tree), interval_(std::move(interval)), memtables_(tree->memtables.get()) {
-    for (const PinnedTree::File& file : tree->files) {
+    for (const LiveTable& file : tree->files) {
       if (Overlaps(file.smallest, file.largest)) files_.push_back(&file);
     }
     memtables_->Seek(interval_.begin);
@@ -210,7 +208,7 @@ class SstFilterReader final : public ExistingFilterReader {
   }
 
   // Puts its filter blocks in the order in which they are to be given.
-  void OpenFile(const PinnedTree::File& file) {
+  void OpenFile(const LiveTable& file) {
     FilterPlaces places;
     const auto table = OpenFiltered(tree_->env, file, &places);
     if (table == nullptr) {
@@ -259,7 +257,7 @@ class SstFilterReader final : public ExistingFilterReader {
   PinnedTree* const tree_;
   const KeyInterval interval_;
   rocksdb::Iterator* const memtables_;
-  std::vector<const PinnedTree::File*> files_;
+  std::vector<const LiveTable*> files_;
   size_t next_file_ = 0;
   std::multimap<std::string, Block> blocks_;  // of opened files, by smallest key
 };
@@ -289,16 +287,7 @@ void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
     if (!db->GetIntProperty(family, property, &entries)) tree->memtable_entries_known = false;
     tree->memtable_entries += entries;
   }
-  rocksdb::ColumnFamilyMetaData data;
-  db->GetColumnFamilyMetaData(family, &data);
-  tree->files.clear();
-  for (const rocksdb::LevelMetaData& level : data.levels) {
-    for (const rocksdb::SstFileMetaData& file : level.files) {
-      tree->files.push_back({file.directory + "/" + file.relative_filename, level.level, file.size,
-                             file.smallestkey, file.largestkey, file.smallest_seqno,
-                             file.largest_seqno});
-    }
-  }
+  tree->files = LiveTablesOf(db, family);
   std::stable_sort(tree->files.begin(), tree->files.end(),
                    [](const auto& a, const auto& b) { return a.smallest < b.smallest; });
 }

@@ -10,6 +10,7 @@
 #include <rocksdb/db.h>
 
 #include "lib/join/rows/source.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve::join {
 
@@ -21,16 +22,8 @@ namespace rocksieve::join {
 // key, and whatever its kind, it was added to the file's filter if that has whole keys. What else
 // is in files (old versions, deleted keys) only lets more keys pass.
 struct PinnedTree {
-  struct File {
-    std::string path;
-    int level = 0;
-    uint64_t bytes = 0;
-    std::string smallest, largest;
-    uint64_t smallest_sequence = 0, largest_sequence = 0;
-  };
-
   rocksdb::Env* env = nullptr;
-  std::vector<File> files;  // by rising `smallest`, those of a level in its order
+  std::vector<LiveTable> files;  // by rising `smallest`, those of a level in its order
   // What is visible in memtables alone. Must not be null.
   std::unique_ptr<rocksdb::Iterator> memtables;
   uint64_t memtable_entries = 0;  // of any kind, visible or not

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <set>
 
 #include <rocksdb/comparator.h>
 
@@ -30,7 +28,7 @@ uint64_t PrefixOf(std::string_view key) {
 
 }  // namespace
 
-Status WalkedTree::Open(const File& file, std::unique_ptr<TableEntries>* entries) {
+Status WalkedTree::Open(const LiveTable& file, std::unique_ptr<TableEntries>* entries) {
   {
     const std::lock_guard<std::mutex> lock(*mutex);
     for (auto found = idle.begin(); found != idle.end(); ++found) {
@@ -107,7 +105,7 @@ bool TreeWalk::IsBefore(const Head& a, const Head& b) {
 bool TreeWalk::OpenNextFile(Head* head) {
   tree_->GiveBack(std::move(head->entries));
   if (head->next_file == head->run->size()) return false;
-  const WalkedTree::File& file = (*head->run)[head->next_file++];
+  const LiveTable& file = (*head->run)[head->next_file++];
   if (interval_.end && file.smallest >= *interval_.end) return false;
   const Status status = tree_->Open(file, &head->entries);
   if (!status.ok()) return Fail(status);
@@ -189,22 +187,6 @@ bool TreeWalk::Next(Row* row) {
   return false;
 }
 
-namespace {
-
-// Each takes a buffer of what is read ahead.
-constexpr size_t kMostRuns = 32;
-
-size_t CountRuns(const PinnedTree& tree) {
-  size_t runs = 0;
-  std::set<int> levels;
-  for (const PinnedTree::File& file : tree.files) {
-    if (file.level == 0 || levels.insert(file.level).second) runs++;
-  }
-  return runs;
-}
-
-}  // namespace
-
 std::string WhyNotWalked(rocksdb::DB* db, const rocksdb::ReadOptions& options,
                          const PinnedTree& tree) {
   // Transactions decide otherwise what is visible, and DBWithTTL cuts values.
@@ -217,11 +199,12 @@ std::string WhyNotWalked(rocksdb::DB* db, const rocksdb::ReadOptions& options,
       options.rate_limiter_priority != rocksdb::Env::IO_LOW) {
     return "reads have a priority of their own";
   }
-  const size_t runs = CountRuns(tree);
+  constexpr size_t kMostRuns = 32;  // each takes a buffer of what is read ahead
+  const size_t runs = SortedRuns(tree.files).size();
   return runs <= kMostRuns ? "" : "there are " + std::to_string(runs) + " sorted runs";
 }
 
-std::string WhyNotWalked(const WalkedTree::File& file, const TableEntries& entries) {
+std::string WhyNotWalked(const LiveTable& file, const TableEntries& entries) {
   const TableProperties& properties = entries.table().properties();
   if (properties.merge_operands > 0) return "it has operands of merges";
   if (properties.range_deletions > 0 || !entries.deleted_ranges().empty()) {
@@ -245,15 +228,7 @@ WalkedTree WalkedTreeOf(rocksdb::DB* db, const rocksdb::ReadOptions& options,
   if (options.rate_limiter_priority != rocksdb::Env::IO_TOTAL) {
     walked.limiter = db->GetDBOptions().rate_limiter;
   }
-  std::map<int, WalkedTree::Run> levels;
-  for (const PinnedTree::File& file : tree.files) {
-    if (file.level == 0) {
-      walked.runs.push_back({file});
-    } else {
-      levels[file.level].push_back(file);
-    }
-  }
-  for (auto& [level, run] : levels) walked.runs.push_back(std::move(run));
+  walked.runs = SortedRuns(tree.files);
   return walked;
 }
 

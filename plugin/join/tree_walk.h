@@ -34,14 +34,13 @@ namespace rocksieve::join {
 
 // What a tree's walks share.
 struct WalkedTree {
-  using File = PinnedTree::File;
   // Files that do not overlap, in the order of their keys.
-  using Run = std::vector<File>;
+  using Run = std::vector<LiveTable>;
   // Opened files that nobody reads.
   using IdleFiles = std::vector<std::unique_ptr<TableEntries>>;
 
   // Opens a file, or takes it of `idle`. NotSupported, and why, if it cannot be walked.
-  rocksdb::Status Open(const File& file, std::unique_ptr<TableEntries>* entries);
+  rocksdb::Status Open(const LiveTable& file, std::unique_ptr<TableEntries>* entries);
   void GiveBack(std::unique_ptr<TableEntries> entries);
 
   rocksdb::Env* env = nullptr;
@@ -117,7 +116,7 @@ std::string WhyNotWalked(rocksdb::DB* db, const rocksdb::ReadOptions& options,
 
 // Likewise of a file, which could be opened and so has a format, an index and, as far as it says,
 // entries that are known.
-std::string WhyNotWalked(const WalkedTree::File& file, const TableEntries& entries);
+std::string WhyNotWalked(const LiveTable& file, const TableEntries& entries);
 
 // What a walk needs to know of a pinned tree. `db` must outlive it.
 WalkedTree WalkedTreeOf(rocksdb::DB* db, const rocksdb::ReadOptions& options,

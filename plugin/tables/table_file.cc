@@ -7,7 +7,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include <rocksdb/metadata.h>
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
 
@@ -221,6 +223,36 @@ bool TableProperties::HasExtractor(std::string_view name) const {
 
 bool TableProperties::HearsRanges() const {
   return prefix_extractor_name == kRangeFileExtractorName;
+}
+
+std::vector<LiveTable> LiveTablesOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
+  rocksdb::ColumnFamilyMetaData data;
+  db->GetColumnFamilyMetaData(family, &data);
+  std::vector<LiveTable> tables;
+  for (const rocksdb::LevelMetaData& level : data.levels) {
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      tables.push_back({file.directory + "/" + file.relative_filename, level.level, file.size,
+                        file.smallest_seqno, file.largest_seqno, file.smallestkey,
+                        file.largestkey});
+    }
+  }
+  return tables;
+}
+
+std::vector<std::vector<LiveTable>> SortedRuns(std::vector<LiveTable> tables) {
+  std::vector<std::vector<LiveTable>> runs;
+  std::map<int, std::vector<LiveTable>> levels;
+  for (LiveTable& table : tables) {
+    auto& run = table.level == 0 ? runs.emplace_back() : levels[table.level];
+    run.push_back(std::move(table));
+  }
+  for (auto& [level, run] : levels) {
+    std::stable_sort(run.begin(), run.end(), [](const LiveTable& a, const LiveTable& b) {
+      return a.smallest < b.smallest;
+    });
+    runs.push_back(std::move(run));
+  }
+  return runs;
 }
 
 }  // namespace rocksieve

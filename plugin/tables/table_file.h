@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/status.h>
 
@@ -118,5 +119,21 @@ class TableFile {
   std::map<std::string, BlockPlace, std::less<>> meta_blocks_;
   TableProperties properties_;
 };
+
+// A table file of a state of a database, as the MANIFEST has it.
+struct LiveTable {
+  std::string path;
+  int level = 0;
+  uint64_t bytes = 0;
+  uint64_t smallest_sequence = 0, largest_sequence = 0;  // of its entries
+  std::string smallest, largest;                         // user keys
+};
+
+// Of a column family's current state, level by level.
+std::vector<LiveTable> LiveTablesOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
+
+// The files of a level, by their smallest keys, or one of level 0: they overlap in their first and
+// last keys at most. REQUIRES: bytewise order.
+std::vector<std::vector<LiveTable>> SortedRuns(std::vector<LiveTable> tables);
 
 }  // namespace rocksieve

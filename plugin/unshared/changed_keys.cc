@@ -70,11 +70,11 @@ Status ChangedKeys::Open(const ReadOnlySnapshot& first, const ReadOnlySnapshot& 
   return status;
 }
 
-Status ChangedKeys::OpenFiles(const std::vector<StateFile>& files, rocksdb::Env* env, bool is_first,
+Status ChangedKeys::OpenFiles(const std::vector<LiveTable>& files, rocksdb::Env* env, bool is_first,
                               rocksdb::RateLimiter* limiter) {
   const size_t readahead_bytes = std::clamp(kReadaheadBytesOfAll / (files.size() + 1),
                                             kLeastReadaheadBytes, kMostReadaheadBytes);
-  for (const StateFile& file : files) {
+  for (const LiveTable& file : files) {
     auto reader = std::make_unique<Reader>();
     reader->is_first = is_first;
     Status status = TableEntries::Open(env, file.path, readahead_bytes, limiter, &reader->entries);

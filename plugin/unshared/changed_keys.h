@@ -85,7 +85,7 @@ class ChangedKeys {
 
   ChangedKeys(SharedFiles shared, bool are_written)
       : shared_(std::move(shared)), are_written_(are_written), first_is_known_(!are_written) {}
-  rocksdb::Status OpenFiles(const std::vector<StateFile>& files, rocksdb::Env* env, bool is_first,
+  rocksdb::Status OpenFiles(const std::vector<LiveTable>& files, rocksdb::Env* env, bool is_first,
                             rocksdb::RateLimiter* limiter);
   void JoinRanges(std::vector<DeletedRange> ranges);
   bool AdvanceReaders();

@@ -3,17 +3,13 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
 
-#include <rocksdb/metadata.h>
 #include <rocksdb/transaction_log.h>
 #include <rocksdb/write_batch.h>
-
-#include "plugin/tables/table_file.h"
 
 namespace rocksieve {
 namespace {
@@ -21,29 +17,16 @@ namespace {
 // Device, inode, sequence numbers.
 using FileIdentity = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;
 
-bool Identify(const StateFile& file, FileIdentity* identity) {
+bool Identify(const LiveTable& file, FileIdentity* identity) {
   struct stat found = {};
   if (stat(file.path.c_str(), &found) != 0) return false;
   *identity = {found.st_dev, found.st_ino, file.smallest_sequence, file.largest_sequence};
   return true;
 }
 
-std::vector<StateFile> FilesOf(const ReadOnlySnapshot& state) {
-  rocksdb::ColumnFamilyMetaData data;
-  state.db()->GetColumnFamilyMetaData(state.column_family(), &data);
-  std::vector<StateFile> files;
-  for (const rocksdb::LevelMetaData& level : data.levels) {
-    for (const rocksdb::SstFileMetaData& file : level.files) {
-      files.push_back({file.directory + "/" + file.relative_filename, level.level, file.size,
-                       file.smallest_seqno, file.largest_seqno, file.smallestkey, file.largestkey});
-    }
-  }
-  return files;
-}
-
-uint64_t BytesOf(const std::vector<StateFile>& files) {
+uint64_t BytesOf(const std::vector<LiveTable>& files) {
   uint64_t bytes = 0;
-  for (const StateFile& file : files) bytes += file.bytes;
+  for (const LiveTable& file : files) bytes += file.bytes;
   return bytes;
 }
 
@@ -51,13 +34,13 @@ uint64_t BytesOf(const std::vector<StateFile>& files) {
 
 StateFiles CompareFiles(const ReadOnlySnapshot& first, const ReadOnlySnapshot& second) {
   StateFiles files;
-  std::map<FileIdentity, StateFile> of_first;
+  std::map<FileIdentity, LiveTable> of_first;
   FileIdentity identity;
-  for (StateFile& file : FilesOf(first)) {
+  for (LiveTable& file : LiveTablesOf(first.db(), first.column_family())) {
     const bool identified = Identify(file, &identity);
     if (!identified || !of_first.emplace(identity, file).second) files.first_only.push_back(file);
   }
-  for (StateFile& file : FilesOf(second)) {
+  for (LiveTable& file : LiveTablesOf(second.db(), second.column_family())) {
     const bool identified = Identify(file, &identity);
     const auto found = identified ? of_first.find(identity) : of_first.end();
     if (found == of_first.end()) {
@@ -163,21 +146,11 @@ Status LogKeys::Add(const ReadOnlySnapshot& state, size_t most_bytes) {
   return status;
 }
 
-SharedFiles::SharedFiles(std::vector<StateFile> files, rocksdb::Env* env,
+SharedFiles::SharedFiles(std::vector<LiveTable> files, rocksdb::Env* env,
                          const ColumnFamily* family)
     : env_(env), family_(family) {
-  std::map<int, Run> levels;
-  for (StateFile& file : files) {
-    if (file.level == 0) {
-      runs_.push_back({{std::move(file)}, 0});
-    } else {
-      levels[file.level].files.push_back(std::move(file));
-    }
-  }
-  for (auto& [level, run] : levels) {
-    std::sort(run.files.begin(), run.files.end(),
-              [](const StateFile& a, const StateFile& b) { return a.smallest < b.smallest; });
-    runs_.push_back(std::move(run));
+  for (std::vector<LiveTable>& run : SortedRuns(std::move(files))) {
+    runs_.push_back({std::move(run), 0});
   }
 }
 
@@ -188,7 +161,7 @@ bool SharedFiles::MayContain(std::string_view key, uint64_t smallest_sequence,
       filters_.erase(run.files[run.first].path);
     }
     for (size_t i = run.first; i < run.files.size() && run.files[i].smallest <= key; i++) {
-      const StateFile& file = run.files[i];
+      const LiveTable& file = run.files[i];
       if (file.largest >= key && file.smallest_sequence <= largest_sequence &&
           file.largest_sequence >= smallest_sequence && MayContain(file, key)) {
         return true;
@@ -198,7 +171,7 @@ bool SharedFiles::MayContain(std::string_view key, uint64_t smallest_sequence,
   return false;
 }
 
-bool SharedFiles::MayContain(const StateFile& file, std::string_view key) {
+bool SharedFiles::MayContain(const LiveTable& file, std::string_view key) {
   const auto [found, is_new] = filters_.try_emplace(file.path);
   Filter& known = found->second;
   std::unique_ptr<TableFile> table;

@@ -21,19 +21,12 @@
 #include "plugin/database/tree.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/tables/table_entries.h"
+#include "plugin/tables/table_file.h"
 
 namespace rocksieve {
 
-struct StateFile {
-  std::string path;
-  int level = 0;
-  uint64_t bytes = 0;
-  uint64_t smallest_sequence = 0, largest_sequence = 0;  // of its entries, as the MANIFEST has them
-  std::string smallest, largest;                         // user keys
-};
-
 struct StateFiles {
-  std::vector<StateFile> shared, first_only, second_only;
+  std::vector<LiveTable> shared, first_only, second_only;
   uint64_t shared_bytes = 0, first_only_bytes = 0, second_only_bytes = 0;
   // `second_only` are files that were written between the states, whatever compactions have made of
   // them since, and of what only the first state has (FindWrittenFiles()).
@@ -61,16 +54,15 @@ struct LogKeys {
 class SharedFiles {
  public:
   // `env` and `family` must outlive it. REQUIRES: bytewise order.
-  SharedFiles(std::vector<StateFile> files, rocksdb::Env* env, const ColumnFamily* family);
+  SharedFiles(std::vector<LiveTable> files, rocksdb::Env* env, const ColumnFamily* family);
 
   // True if an entry of the key, or a deleted range with it, may have a sequence number within
   // these, both included. REQUIRES: keys come in rising order.
   bool MayContain(std::string_view key, uint64_t smallest_sequence, uint64_t largest_sequence);
 
  private:
-  // Files of a level, or one of level 0: they overlap in their first and last keys at most.
   struct Run {
-    std::vector<StateFile> files;
+    std::vector<LiveTable> files;
     size_t first = 0;  // before it, all end below the key
   };
   struct Filter {
@@ -78,7 +70,7 @@ class SharedFiles {
     std::unique_ptr<FileFilter> filter;  // null if there is none that can be read
   };
 
-  bool MayContain(const StateFile& file, std::string_view key);
+  bool MayContain(const LiveTable& file, std::string_view key);
 
   rocksdb::Env* const env_;
   const ColumnFamily* const family_;

@@ -43,12 +43,12 @@ constexpr int kAttempts = 4;
 constexpr std::chrono::milliseconds kBetweenAttempts{50};
 
 // By the names of the journal.
-using NamedFiles = std::map<std::string, StateFile>;
+using NamedFiles = std::map<std::string, LiveTable>;
 
 Status Unknown(const std::string& why) { return Status::NotFound("the journal", why); }
 
 // NotFound if they have operands of merges: what becomes of these is not known.
-Status NameFile(const StateFile& file, const ReadOnlySnapshot& state, std::string* name) {
+Status NameFile(const LiveTable& file, const ReadOnlySnapshot& state, std::string* name) {
   std::unique_ptr<TableFile> table;
   const Status status = TableFile::Open(state.db()->GetEnv(), file.path, &table);
   if (!status.ok()) return status;
@@ -58,9 +58,9 @@ Status NameFile(const StateFile& file, const ReadOnlySnapshot& state, std::strin
   return Status::OK();
 }
 
-Status NameFiles(const std::vector<StateFile>& files, const ReadOnlySnapshot& state,
+Status NameFiles(const std::vector<LiveTable>& files, const ReadOnlySnapshot& state,
                  NamedFiles* named) {
-  for (const StateFile& file : files) {
+  for (const LiveTable& file : files) {
     std::string name;
     const Status status = NameFile(file, state, &name);
     if (!status.ok()) return status;
@@ -117,7 +117,7 @@ class Journal {
 
   bool is_there() const { return !tables_.empty() || !jobs_.empty(); }
   // Null if there is none, or there are several.
-  const StateFile* Table(const std::string& name) const {
+  const LiveTable* Table(const std::string& name) const {
     const auto found = tables_.find(name);
     return found == tables_.end() || found->second.path.empty() ? nullptr : &found->second;
   }
@@ -152,7 +152,7 @@ class Journal {
   void AddTable(const fs::path& path) {
     const bool is_ours = path.filename().string().compare(0, prefix_.size(), prefix_) == 0;
     if (path.extension() != ".sst" || !is_ours) return;
-    StateFile file;
+    LiveTable file;
     file.path = path.string();
     std::error_code error;
     file.bytes = fs::file_size(path, error);
@@ -214,7 +214,7 @@ class Lineage {
       : journal_(journal), earlier_(earlier), later_(later), shared_(shared) {}
 
   // NotFound if a file's origin or end is not known.
-  Status Follow(std::vector<StateFile>* written) {
+  Status Follow(std::vector<LiveTable>* written) {
     Status status;
     for (const auto& [name, file] : later_) {
       const bool is_taken = journal_->TakersOf(name).count > 0;
@@ -267,7 +267,7 @@ class Lineage {
       Visit(makers.first);
       return Status::OK();
     }
-    const StateFile* const table = journal_->Table(name);
+    const LiveTable* const table = journal_->Table(name);
     Inode inode;
     if (makers.count > 1 || table == nullptr || !IdentifyInode(table->path, &inode) ||
         shared_.inodes.count(inode) > 0) {
@@ -312,12 +312,12 @@ Status FindWrittenFiles(const std::string& database, const ReadOnlySnapshot& ear
   SharedFileIds shared;
   Status status = NameFiles(files->first_only, earlier, &of_earlier);
   if (status.ok()) status = NameFiles(files->second_only, later, &of_later);
-  for (const StateFile& file : files->shared) {
+  for (const LiveTable& file : files->shared) {
     Inode inode;
     if (IdentifyInode(file.path, &inode)) shared.inodes.insert(inode);
     shared.numbers.insert(NumberIn("-" + fs::path(file.path).stem().string()));
   }
-  std::vector<StateFile> written;
+  std::vector<LiveTable> written;
   for (int attempt = 1; status.ok(); attempt++) {
     Journal journal(database + "/" + kJournalDirectory, later.description().name);
     if (!journal.is_there()) return Unknown("there is none");
@@ -327,7 +327,7 @@ Status FindWrittenFiles(const std::string& database, const ReadOnlySnapshot& ear
     std::this_thread::sleep_for(kBetweenAttempts);
     status = Status::OK();
   }
-  for (const StateFile& file : written) {
+  for (const LiveTable& file : written) {
     std::string name;
     if (status.ok()) status = NameFile(file, later, &name);
   }
@@ -335,7 +335,7 @@ Status FindWrittenFiles(const std::string& database, const ReadOnlySnapshot& ear
   files->are_written = true;
   files->first_only.clear();
   files->first_only_bytes = files->second_only_bytes = 0;
-  for (const StateFile& file : written) files->second_only_bytes += file.bytes;
+  for (const LiveTable& file : written) files->second_only_bytes += file.bytes;
   files->second_only = std::move(written);
   return status;
 }
