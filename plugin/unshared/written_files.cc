@@ -18,9 +18,8 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <deque>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -79,12 +78,10 @@ uint64_t NumberIn(const std::string& name) {
   return number;
 }
 
-// Empty if it is no file.
+// Empty if it is no file that can be read.
 std::string ContentsOf(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return "";
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string contents;
+  return rocksdb::ReadFileToString(ReadOnlyEnv(), path, &contents).ok() ? contents : "";
 }
 
 std::string PathOf(const fs::path& directory, const std::string& name) {
@@ -94,10 +91,7 @@ std::string PathOf(const fs::path& directory, const std::string& name) {
 // What the journal's directory has.
 class Journal {
  public:
-  struct Jobs {
-    size_t count = 0;
-    const JournalJob* first = nullptr;
-  };
+  using Jobs = std::vector<const JournalJob*>;
 
   Journal(std::string directory, std::string column_family)
       : directory_(std::move(directory)),
@@ -122,8 +116,8 @@ class Journal {
     return found == tables_.end() || found->second.path.empty() ? nullptr : &found->second;
   }
   // Those that have made a file, and those that have taken it.
-  Jobs MakersOf(const std::string& name) const { return Find(makers_, name); }
-  Jobs TakersOf(const std::string& name) const { return Find(takers_, name); }
+  const Jobs& MakersOf(const std::string& name) { return makers_[name]; }
+  const Jobs& TakersOf(const std::string& name) { return takers_[name]; }
 
   // A compaction filter may change rows as it likes.
   bool KeepsRows(const JournalJob& job) {
@@ -140,14 +134,6 @@ class Journal {
   }
 
  private:
-  using JobsByFile = std::map<std::string, std::vector<size_t>>;
-
-  Jobs Find(const JobsByFile& jobs, const std::string& name) const {
-    const auto found = jobs.find(name);
-    if (found == jobs.end()) return {};
-    return {found->second.size(), &jobs_[found->second.front()]};
-  }
-
   // "NAME.sst", "NAME.SEQUENCE.sst"
   void AddTable(const fs::path& path) {
     const bool is_ours = path.filename().string().compare(0, prefix_.size(), prefix_) == 0;
@@ -177,9 +163,9 @@ class Journal {
       const size_t end = std::min(lines.find('\n', at), lines.size());
       JournalJob job;
       if (ParseJournalLine(std::string_view(lines).substr(at, end - at), &job)) {
-        for (const std::string& name : job.inputs) takers_[name].push_back(jobs_.size());
-        for (const std::string& name : job.outputs) makers_[name].push_back(jobs_.size());
         jobs_.push_back(std::move(job));
+        for (const std::string& name : jobs_.back().inputs) takers_[name].push_back(&jobs_.back());
+        for (const std::string& name : jobs_.back().outputs) makers_[name].push_back(&jobs_.back());
       }
       at = end + 1;
     }
@@ -187,8 +173,8 @@ class Journal {
 
   const std::string directory_, column_family_, prefix_;
   NamedFiles tables_;
-  std::vector<JournalJob> jobs_;
-  JobsByFile makers_, takers_;
+  std::deque<JournalJob> jobs_;  // they stay where they are
+  std::map<std::string, Jobs> makers_, takers_;
   std::map<std::string, bool> without_filter_;  // by the options' name
 };
 
@@ -217,7 +203,7 @@ class Lineage {
   Status Follow(std::vector<LiveTable>* written) {
     Status status;
     for (const auto& [name, file] : later_) {
-      const bool is_taken = journal_->TakersOf(name).count > 0;
+      const bool is_taken = !journal_->TakersOf(name).empty();
       if (earlier_.count(name) > 0 || is_taken) return Unknown(file.path + " came back");
       status = FindOrigin(name);
       if (!status.ok()) return status;
@@ -262,14 +248,14 @@ class Lineage {
 
   // Of a file that is not of the earlier state.
   Status FindOrigin(const std::string& name) {
-    const Journal::Jobs makers = journal_->MakersOf(name);
-    if (makers.count == 1) {
-      Visit(makers.first);
+    const Journal::Jobs& makers = journal_->MakersOf(name);
+    if (makers.size() == 1) {
+      Visit(makers.front());
       return Status::OK();
     }
     const LiveTable* const table = journal_->Table(name);
     Inode inode;
-    if (makers.count > 1 || table == nullptr || !IdentifyInode(table->path, &inode) ||
+    if (makers.size() > 1 || table == nullptr || !IdentifyInode(table->path, &inode) ||
         shared_.inodes.count(inode) > 0) {
       return Unknown("the origin of " + name);
     }
@@ -286,9 +272,9 @@ class Lineage {
 
   // In the later state, or in one compaction.
   Status FindEnd(const std::string& name) {
-    const Journal::Jobs takers = journal_->TakersOf(name);
-    if (takers.count + later_.count(name) != 1) return Unknown("the end of " + name);
-    if (takers.count == 1) Visit(takers.first);
+    const Journal::Jobs& takers = journal_->TakersOf(name);
+    if (takers.size() + later_.count(name) != 1) return Unknown("the end of " + name);
+    if (takers.size() == 1) Visit(takers.front());
     return Status::OK();
   }
 
