@@ -8,8 +8,7 @@ set(ROCKSIEVE_STD_HEADERS
 set(ROCKSIEVE_ABSL_HEADERS <absl/status/status.h> <absl/status/statusor.h> <absl/strings/str_cat.h>)
 set(ROCKSIEVE_ROCKSDB_HEADERS
   <rocksdb/db.h> <rocksdb/filter_policy.h> <rocksdb/options.h> <rocksdb/status.h> <rocksdb/table.h>)
-set(ROCKSIEVE_COMMAND_HEADERS <iostream> <nlohmann/json.hpp>)
-set(ROCKSIEVE_BENCH_HEADERS <CLI/CLI.hpp>)
+set(ROCKSIEVE_COMMAND_HEADERS <iostream> <CLI/CLI.hpp> <nlohmann/json.hpp>)
 set(ROCKSIEVE_TEST_HEADERS <gmock/gmock.h> <gtest/gtest.h> <random> <sstream>)
 
 # Of a target whose folders are parts of their own: the sources of a folder are compiled as one.
@@ -24,12 +23,11 @@ endfunction()
 
 set(ROCKSIEVE_ABSL_LIBRARIES absl::status absl::statusor absl::strings)
 set(ROCKSIEVE_ROCKSDB_LIBRARIES RocksDB::rocksdb-shared)
-set(ROCKSIEVE_COMMAND_LIBRARIES nlohmann_json::nlohmann_json)
-set(ROCKSIEVE_BENCH_LIBRARIES CLI11::CLI11)
+set(ROCKSIEVE_COMMAND_LIBRARIES CLI11::CLI11 nlohmann_json::nlohmann_json)
 set(ROCKSIEVE_TEST_LIBRARIES GTest::gtest GTest::gmock)
 set(ROCKSIEVE_GRPC_LIBRARIES gRPC::grpc++)  # which defines _REENTRANT
 
-# rocksieve_precompile(TARGET KIND...): KIND is ABSL, ROCKSDB, COMMAND, BENCH, TEST or GRPC. The programs of a
+# rocksieve_precompile(TARGET KIND...): KIND is ABSL, ROCKSDB, COMMAND, TEST or GRPC. The programs of a
 # folder share what is precompiled, since that takes as long as some of them do. It belongs to an empty
 # program: others would be built for it, and the compiler refuses it (-Winvalid-pch) to sources that
 # lack a definition with which it was made.

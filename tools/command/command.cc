@@ -68,9 +68,9 @@ const CLI::App* CommandNamed(const CLI::App& root, const std::string& name) {
   return nullptr;
 }
 
-// The choice that most likely was meant: at most a third of its characters are missing, wrong, too
-// many or exchanged; empty if there is none.
-std::string NearestOf(std::string_view word, const Arguments& choices) {
+// "; did you mean listen?", of the choice that most likely was meant: at most a third of its
+// characters are missing, wrong, too many or exchanged; empty if there is none.
+std::string Suggesting(std::string_view word, const Arguments& choices) {
   std::string nearest;
   size_t least = 0;
   for (const std::string& choice : choices) {
@@ -79,11 +79,6 @@ std::string NearestOf(std::string_view word, const Arguments& choices) {
     nearest = choice;
     least = distance;
   }
-  return nearest;
-}
-
-std::string Suggesting(std::string_view word, const Arguments& choices) {
-  const std::string nearest = NearestOf(word, choices);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
@@ -177,13 +172,6 @@ void CheckLines(const std::string& path) {
   }
 }
 
-void CheckItem(const CLI::ConfigItem& item, const std::vector<std::string>& keys) {
-  if (const std::string name = item.fullname();
-      std::find(keys.begin(), keys.end(), name) == keys.end()) {
-    Refuse("there is no flag --" + name + Suggesting(name, keys));
-  }
-}
-
 // Of --config=FILE or --config FILE; empty if it is not there.
 std::string FileNamedIn(const std::vector<std::string>& words) {
   for (size_t i = 0; i < words.size() && words[i] != "--"; i++) {
@@ -208,18 +196,19 @@ bool IsGiven(const std::vector<std::string>& words, const std::string& flag) {
 std::vector<std::string> WithConfig(const CLI::App& root, std::vector<std::string> words) {
   const std::string path = FileNamedIn(words);
   if (words.empty() || path.empty()) return words;
-  const auto is_named = [&words](const CLI::App* app) { return app->get_name() == words[0]; };
-  const std::vector<const CLI::App*> commands = SubcommandsOf(root);
-  const auto command = std::find_if(commands.begin(), commands.end(), is_named);
-  if (command == commands.end() || (*command)->get_option_no_throw(kConfig) == nullptr) {
+  const CLI::App* const command = CommandNamed(root, words[0]);
+  if (command == nullptr || command->get_option_no_throw(kConfig) == nullptr) {
     return words;  // the parser says so
   }
   const std::string fault = FaultOf(path);
   if (!fault.empty()) Refuse(fault);
   CheckLines(path);
-  const std::vector<std::string> keys = KeysOf(**command), given = words;
+  const std::vector<std::string> keys = KeysOf(*command), given = words;
   for (const CLI::ConfigItem& item : CLI::ConfigBase().from_file(path)) {
-    CheckItem(item, keys);
+    const std::string name = item.fullname();
+    if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
+      Refuse("there is no flag --" + name + Suggesting(name, keys));
+    }
     const std::string flag = "--" + item.name;
     if (IsGiven(given, flag)) continue;
     for (const std::string& value : item.inputs) words.push_back(flag + "=" + value);
@@ -251,13 +240,12 @@ Command Reporting(Parser* parser, MakeReport make) {
 void AddConfigFlag(Parser* parser) {
   const auto file = std::make_shared<std::string>();
   AddText(parser, kConfig, file.get(), "FILE", "flags in a file, a line for each: sessions = 8");
-  parser->app()->final_callback([file] {});  // it lives as long as the parser
+  parser->final_callback([file] {});  // it lives as long as the parser
 }
 
 // The subcommands, and which one the arguments name.
 int RunCommand(std::vector<std::string> words) {
-  CLI::App app;
-  Parser root(&app);
+  Parser root;
   DescribeParser(&root, {.name = "rocksieve",
                         .summary = "filters for RocksDB that save disk reads for missing keys",
                         .description = "COMMAND DIR is short for COMMAND --db=DIR.",
@@ -265,8 +253,8 @@ int RunCommand(std::vector<std::string> words) {
                                       "bad usage",
                         .example = "Example, and rocksieve COMMAND --help has more:\n"
                                    "  rocksieve demo"});
-  app.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
-  app.require_subcommand(0, 1);  // none: see below, with a better message
+  root.set_version_flag("--version", Version(), "print the versions of rocksieve and RocksDB");
+  root.require_subcommand(0, 1);  // none: see below, with a better message
   std::vector<Command> commands = {AddDemoCommand(&root), AddDistinctCommand(&root),
                                    AddDoctorCommand(&root), AddExplainCommand(&root)};
 #ifdef ROCKSIEVE_EXPORTER
@@ -285,24 +273,25 @@ int RunCommand(std::vector<std::string> words) {
   commands.push_back(AddManPagesCommand(&root));
 
   std::string error;
-  words = InParsersWords(app, std::move(words));
+  words = InParsersWords(root, std::move(words));
   try {
-    words = WithConfig(app, words);
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last first
-    if (app.get_subcommands().empty()) {
-      std::cerr << app.help();
+    words = WithConfig(root, words);
+    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last first
+    if (root.get_subcommands().empty()) {
+      std::cerr << root.help();
       return kCannotRun;
     }
   } catch (const CLI::Success& asked) {  // --help, --version
-    return AfterPrinting(app.exit(asked));
+    return AfterPrinting(root.exit(asked));
   } catch (const CLI::ParseError& bad_usage) {
-    error = MisspeltWord(app, words);
+    error = MisspeltWord(root, words);
     if (error.empty()) error = bad_usage.what();
   }
   std::string name = "rocksieve";
   for (const Command& command : commands) {
     const bool is_named = !words.empty() && words[0] == command.parser->get_name();
-    if (!command.parser->was_named() && !is_named) continue;  // of bad usage, it may not have seen its name
+    // Of bad usage, it may not have seen its name.
+    if (!command.parser->parsed() && !is_named) continue;
     if (error.empty()) return AfterPrinting(command.run());
     name += " " + command.parser->get_name();
   }

@@ -17,9 +17,11 @@
 
 #include "support/progress.h"
 #include "support/table.h"
-#include "tools/command/parser.h"
 
 namespace rocksieve::tools {
+
+using CLI::Option;
+using Parser = CLI::App;  // keeps what it parses in variables, which must outlive it
 
 // What the command tells its caller. The --help texts document the same numbers.
 enum ExitCode : int {

@@ -233,7 +233,7 @@ Command AddCompletionCommand(Parser* parent) {
         return kShells.contains(text) ? std::string() : text + " is none of bash, zsh, fish";
       });
   return {parser, [parent, shell] {
-            std::cout << kShells.at(*shell)(*parent->app());
+            std::cout << kShells.at(*shell)(*parent);
             return kDone;
           }};
 }

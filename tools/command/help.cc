@@ -280,10 +280,9 @@ std::string UsageOf(const CLI::App& parser, bool is_short) {
 }
 
 void DescribeParser(Parser* parser, const CommandText& text) {
-  CLI::App* const app = parser->app();
-  app->name(text.name);
-  app->set_help_flag("--help", "print this");
-  app->formatter(std::make_shared<Helper>(text));
+  parser->name(text.name);
+  parser->set_help_flag("--help", "print this");
+  parser->formatter(std::make_shared<Helper>(text));
 }
 
 Command AddManPagesCommand(Parser* parent) {
@@ -296,7 +295,7 @@ Command AddManPagesCommand(Parser* parent) {
   parser->group("");  // hidden
   AddText(parser, "--dir", directory.get(), "DIR", "where to write them: a directory that exists")
       ->required();
-  return {parser, [parent, directory] { return WriteManPages(*parent->app(), *directory); }};
+  return {parser, [parent, directory] { return WriteManPages(*parent, *directory); }};
 }
 
 }  // namespace rocksieve::tools

@@ -5,7 +5,6 @@
 
 #include "support/parallel.h"
 #include "support/text.h"
-#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "support/files.h"
 #include "support/progress.h"
+#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 

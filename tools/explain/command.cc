@@ -180,7 +180,7 @@ Command AddExplainCommand(Parser* parent) {
       ->needs(probes);
   parser->add_option("--probe-count", options.probe_count, "so many random keys. Default: 200000")
       ->type_name("N")
-      ->range(1, 100000000)
+      ->check(CLI::Range(1, 100000000))
       ->excludes(probes);
   Option* const with_ranges =
       parser

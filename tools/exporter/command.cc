@@ -129,7 +129,7 @@ Command AddExporterCommand(Parser* parent) {
       ->add_option("--every", flags->minutes,
                    "minutes from the end of a look to the next. Default: 15")
       ->type_name("N")
-      ->range(kFewestMinutes, kMostMinutes);
+      ->check(CLI::Range(kFewestMinutes, kMostMinutes));
   parser->add_flag("--once", flags->once, "look once, write --textfile or print, and end");
   return {parser, [flags] { return RunExporter(*flags); }};
 }

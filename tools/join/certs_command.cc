@@ -253,7 +253,7 @@ Command AddCertsCommand(Parser* parent) {
           "::1");
   parser->add_option("--days", options->days, "so long they are valid. Default: 30")
       ->type_name("N")
-      ->range(1, 3650);
+      ->check(CLI::Range(1, 3650));
   return {parser, [options] { return Run(*options); }};
 }
 

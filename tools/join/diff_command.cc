@@ -168,15 +168,15 @@ void AddDiffFlags(Parser* parser, DiffFlags* flags) {
           "where rows go. Default: -, the standard output");
   AddText(parser, "--format", &flags->format, "text|tsv|jsonl",
           "keys; with values; objects. Default: text")
-      ->one_of(kFormats);
+      ->check(CLI::IsMember(kFormats));
   parser
       ->add_option("--recheck", flags->recheck_seconds,
                    "look again at rows that differ, so long. Default: 0")
       ->type_name("SECONDS")
-      ->range(0.0, 86400.0);
+      ->check(CLI::Range(0.0, 86400.0));
   Option* const apply =
       AddText(parser, "--apply", &flags->apply, "here", "make the database here like the other one")
-          ->one_of({"here"});
+          ->check(CLI::IsMember({"here"}));
   parser->add_flag("--dry-run", flags->dry_run, "with --apply: only print the rows")
       ->needs(apply)
       ->group(kRareFlags);
@@ -212,7 +212,7 @@ void AddDiffFlags(Parser* parser, DiffFlags* flags) {
       ->add_option("--full-every", flags->full_every_days,
                    "with --state: days after which all is compared again. Default: 30")
       ->type_name("DAYS")
-      ->range(0.0, 3650.0)
+      ->check(CLI::Range(0.0, 3650.0))
       ->group(kRareFlags);
   AddLimitFlag(parser, &flags->options.bytes_per_second);
   AddLinkFlag(parser, &flags->options.diff.join.link_bytes_per_second);

@@ -214,12 +214,12 @@ void AddFlags(Parser* parser, Flags* flags) {
   AddText(parser, "--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
           "rows matched there; only there; only here; both; counts")
       ->required()
-      ->one_of(kOperations);
+      ->check(CLI::IsMember(kOperations));
   AddText(parser, "--output", &flags->output, "FILE",
           "where rows go. Default: -, the standard output");
   AddText(parser, "--format", &flags->format, "tsv|json|sst",
           "lines, objects, or a file to ingest. Default: tsv")
-      ->one_of({"tsv", "json", "sst"});
+      ->check(CLI::IsMember({"tsv", "json", "sst"}));
   AddText(parser, "--column-family", &flags->column_family, "NAME", "this side's. Default: default")
       ->group(kRareFlags);
   AddText(parser, "--remote-column-family", &flags->peer.column_family, "NAME",
@@ -235,7 +235,7 @@ void AddFlags(Parser* parser, Flags* flags) {
       ->add_flag("--explain{plan}", flags->explain,
                  "only price strategies; --explain=analyze: join, say more")
       ->type_name("plan|analyze")
-      ->one_of({"plan", "analyze"})
+      ->check(CLI::IsMember({"plan", "analyze"}))
       ->group(kRareFlags);
   AddLinkFlag(parser, &options->link_bytes_per_second);
   AddClientFlags(parser, &flags->security, &flags->peer);
@@ -247,7 +247,7 @@ void AddFlags(Parser* parser, Flags* flags) {
                    "keys of a range, the unit of memory and of going on after a break. "
                    "Default: 1048576")
       ->type_name("N")
-      ->range(1, 1 << 21)
+      ->check(CLI::Range(1, 1 << 21))
       ->group(kRareFlags);
   number(
       "--threads", &options->threads, join::JoinOptions::kMostThreads,

@@ -19,7 +19,6 @@
 
 #include "support/progress.h"
 #include "support/text.h"
-#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 
@@ -59,7 +58,7 @@ void AddRareNumber(Parser* parser, const char* name, int* value, int most,
                    const char* description) {
   parser->add_option(name, *value, description)
       ->type_name("N")
-      ->range(1, most)
+      ->check(CLI::Range(1, most))
       ->group(kRareFlags);
 }
 
@@ -92,7 +91,7 @@ void AddLimitFlag(Parser* parser, uint64_t* bytes_per_second) {
                    "bytes per second that are read of the database here, such as 50MB. Default: no "
                    "limit")
       ->type_name("BYTES")
-      ->size(kLeast, kMost)
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) & CLI::Range(kLeast, kMost))
       ->group(kRareFlags);
 }
 
@@ -104,7 +103,8 @@ void AddLinkFlag(Parser* parser, uint64_t* bytes_per_second) {
           "bytes per second of the link, each way, such as 125MB: to be quick on it, rather "
           "than to send little")
       ->type_name("BYTES")
-      ->size(kLeast, join::JoinOptions::kMostLinkBytesPerSecond)
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
+                  CLI::Range(kLeast, join::JoinOptions::kMostLinkBytesPerSecond))
       ->group(kRareFlags);
 }
 

@@ -18,6 +18,7 @@
 #include <rocksieve/join/peer.h>
 
 #include "support/progress.h"
+#include "tools/command/command.h"
 
 namespace rocksieve::tools {
 

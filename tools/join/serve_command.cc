@@ -246,7 +246,7 @@ void AddServeFlags(Parser* parser, ServeFlags* flags) {
   const auto number = [&](const char* name, int* value, int most, const char* description) {
     return parser->add_option(name, *value, description)
         ->type_name("N")
-        ->range(1, most);
+        ->check(CLI::Range(1, most));
   };
   number("--sessions", &flags->sessions, 1000, "at once; more are told to come again. Default: 8");
   number("--sessions-per-peer", &flags->sessions_per_peer, 1000,
@@ -272,18 +272,18 @@ void AddServeFlags(Parser* parser, ServeFlags* flags) {
       ->add_option("--grace", flags->grace_seconds,
                    "seconds that sessions may go on after SIGTERM. Default: 30")
       ->type_name("N")
-      ->range(0, 1 << 20)
+      ->check(CLI::Range(0, 1 << 20))
       ->group(kRareFlags);
   AddText(parser, "--log", &flags->log_format, "text|json",
           "lines on stderr, or an object in each. Default: text")
-      ->one_of(kLogFormats)
+      ->check(CLI::IsMember(kLogFormats))
       ->group(kRareFlags);
   parser->add_flag("--quiet", flags->quiet, "no line on stderr for each session");
   parser
       ->add_option("--ready-fd", flags->ready_descriptor,
                    "descriptor that gets \"ready ADDRESS:PORT\" and is closed, once it listens")
       ->type_name("N")
-      ->range(0, 1 << 20)
+      ->check(CLI::Range(0, 1 << 20))
       ->group(kRareFlags);
 #ifdef ROCKSIEVE_EXPORTER
   AddText(parser, "--metrics", &flags->metrics, "ADDR",

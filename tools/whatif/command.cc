@@ -306,7 +306,7 @@ Option* AddFlags(Parser* parser, Flags* flags) {
       ->add_option("--read-us", options->read_us,
                    "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
-      ->positive();
+      ->check(CLI::PositiveNumber);
   constexpr uint64_t kMostCacheBytes = 1'000'000'000'000'000;
   Option* const cache =
       parser
@@ -314,13 +314,14 @@ Option* AddFlags(Parser* parser, Flags* flags) {
                        "what missing keys read through a block cache of this size, such as "
                        "512MB, and the budget that suits it")
           ->type_name("BYTES")
-          ->size(1, kMostCacheBytes);
+          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
+                      CLI::Range(uint64_t{1}, kMostCacheBytes));
   parser
       ->add_option("--high-pri-pool-ratio", options->block_cache.high_pri_pool_ratio,
                    "of that block cache, as of RocksDB's. Default: 0.5")
       ->type_name("NUMBER")
       ->needs(cache)
-      ->range(0.0, 1.0);
+      ->check(CLI::Range(0.0, 1.0));
   return ranges;
 }
 
