@@ -46,8 +46,6 @@ struct DiffFlags {
   std::string output_path = "-";
   double recheck_seconds = 0;
   double full_every_days = 30;
-  int seconds = 24 * 3600;
-  int memory_mib = 1024;
   std::string apply;  // "here" or nothing
   bool dry_run = false;
   std::string undo_log;  // of apply
@@ -98,11 +96,8 @@ Status CompleteDiff(DiffFlags* flags) {
   if (!status.ok()) return status;
   options->directory = flags->directories[0];
   if (flags->remotes.empty()) options->other_directory = flags->directories[1];
-  std::vector<std::string> tokens;
-  status = ReadTokensOf(flags->security, &tokens);
+  status = CompletePeer(flags->security, &flags->peer);
   if (!status.ok()) return status;
-  if (!tokens.empty()) flags->peer.token = tokens.front();
-  flags->peer.credentials = CredentialsOf(flags->security, "client");
   for (const std::string& remote : flags->remotes) {
     join::Peer peer = flags->peer;
     status = join::SplitAddresses(remote, &peer.addresses);
@@ -150,8 +145,6 @@ Status CompleteDiff(DiffFlags* flags) {
   diff->values = !flags->summary && flags->format != "text";
   diff->full_every = std::chrono::hours(static_cast<int64_t>(24 * flags->full_every_days));
   diff->recheck = std::chrono::milliseconds(static_cast<int64_t>(1000 * flags->recheck_seconds));
-  diff->join.memory_bytes = uint64_t(flags->memory_mib) << 20;
-  diff->join.timeout = std::chrono::seconds(flags->seconds);
   return Status::OK();
 }
 
@@ -192,16 +185,15 @@ void AddDiffFlags(Parser* parser, DiffFlags* flags) {
           "keep there how far it is; go on from there if it was killed. Removed at the end")
       ->group(kRareFlags);
   AddClientFlags(parser, &flags->security, &flags->peer);
-  const auto number = [&](const char* name, int* value, int most, const char* description) {
-    AddRareNumber(parser, name, value, most, description);
-  };
-  number("--memory", &flags->memory_mib, 1 << 20,
-         "MiB, of what the server makes this side keep. Default: 1024");
-  number(
-      "--threads", &flags->options.diff.join.threads, join::JoinOptions::kMostThreads,
+  join::JoinOptions* const join = &flags->options.diff.join;
+  AddRareNumber(parser, "--memory", &join->memory_bytes, 1 << 20,
+                "MiB, of what the server makes this side keep. Default: 1024", kMebibyte);
+  AddRareNumber(
+      parser, "--threads", &join->threads, join::JoinOptions::kMostThreads,
       "that compute, beside one that reads; 2 and more take memory for 4 and 6 ranges instead of "
       "2. Default: 1");
-  number("--timeout", &flags->seconds, 1 << 30, "seconds for each column family. Default: 86400");
+  AddRareNumber(parser, "--timeout", &join->timeout, 1 << 30,
+                "seconds for each column family. Default: 86400", kSecond);
   parser
       ->add_flag("--read-shared-files", flags->options.diff.read_shared_files,
                  "also table files that both directories have, as hard links")
@@ -215,7 +207,7 @@ void AddDiffFlags(Parser* parser, DiffFlags* flags) {
       ->check(CLI::Range(0.0, 3650.0))
       ->group(kRareFlags);
   AddLimitFlag(parser, &flags->options.bytes_per_second);
-  AddLinkFlag(parser, &flags->options.diff.join.link_bytes_per_second);
+  AddLinkFlag(parser, &join->link_bytes_per_second);
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);
   AddJsonFlag(parser, &flags->json);

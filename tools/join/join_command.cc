@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -48,11 +47,7 @@ struct Flags {
   std::string format = "tsv";
   SecurityFlags security;
   join::JoinOptions options;
-  int seconds = 24 * 3600;
-  int silence_seconds = 120;
   std::string explain;  // "plan", "analyze" or nothing
-  int largest_row_mib = 256;
-  int memory_mib = 1024;
   uint64_t bytes_per_second = 0;
   bool progress = false;
   bool json = false;
@@ -64,17 +59,9 @@ bool GivesRows(const Flags& flags) { return flags.operation != "count"; }
 // What the flags say in other words, and whether they fit.
 Status Complete(Flags* flags) {
   Status status = join::SplitAddresses(flags->remotes, &flags->peer.addresses);
-  std::vector<std::string> tokens;
-  if (status.ok()) status = ReadTokensOf(flags->security, &tokens);
+  if (status.ok()) status = CompletePeer(flags->security, &flags->peer);
   if (!status.ok()) return status;
-  if (!tokens.empty()) flags->peer.token = tokens.front();
-  flags->peer.credentials = CredentialsOf(flags->security, "client");
-  join::JoinOptions* const options = &flags->options;
-  options->most_row_bytes = uint64_t(flags->largest_row_mib) << 20;
-  options->memory_bytes = uint64_t(flags->memory_mib) << 20;
-  options->report_ranges = flags->explain == "analyze";
-  options->timeout = std::chrono::seconds(flags->seconds);
-  options->silence = std::chrono::seconds(flags->silence_seconds);
+  flags->options.report_ranges = flags->explain == "analyze";
   const bool plans_only = flags->explain == "plan", to_file = flags->output != "-";
   const bool gives = GivesRows(*flags) && !plans_only, sst = flags->format == "sst" && gives;
   return CheckRules(
@@ -239,37 +226,34 @@ void AddFlags(Parser* parser, Flags* flags) {
       ->group(kRareFlags);
   AddLinkFlag(parser, &options->link_bytes_per_second);
   AddClientFlags(parser, &flags->security, &flags->peer);
-  const auto number = [&](const char* name, int* value, int most, const char* description) {
-    AddRareNumber(parser, name, value, most, description);
-  };
-  parser
-      ->add_option("--range-keys", options->keys_per_range,
-                   "keys of a range, the unit of memory and of going on after a break. "
-                   "Default: 1048576")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1 << 21))
-      ->group(kRareFlags);
-  number(
-      "--threads", &options->threads, join::JoinOptions::kMostThreads,
+  AddRareNumber(
+      parser, "--range-keys", &options->keys_per_range, 1 << 21,
+      "keys of a range, the unit of memory and of going on after a break. Default: 1048576");
+  AddRareNumber(
+      parser, "--threads", &options->threads, join::JoinOptions::kMostThreads,
       "that compute, beside one that reads; 2 and more take memory for 4 and 6 ranges instead of "
       "2. Default: 1");
-  number("--round-trips", &options->most_round_trips, 32,
-         "that a range may take, wrong estimates apart: fewer cost bytes. Default: 4");
+  AddRareNumber(parser, "--round-trips", &options->most_round_trips, 32,
+                "that a range may take, wrong estimates apart: fewer cost bytes. Default: 4");
   parser
       ->add_option("--most-bytes", options->most_bytes,
                    "bytes of messages with each server, rows apart; a join that would take more is "
                    "refused. Default: 0, no limit")
       ->type_name("N")
       ->group(kRareFlags);
-  number("--timeout", &flags->seconds, 1 << 30, "seconds for all of it. Default: 86400");
-  number("--silence", &flags->silence_seconds, 1 << 20,
-         "seconds until a silent server is given up. Default: 120");
-  number("--attempts", &options->attempts, 1000,
-         "until a broken connection is given up. Default: 4");
-  number("--memory", &flags->memory_mib, 1 << 20,
-         "MiB for each server's part of the join, of what it makes this side keep. Default: 1024");
-  number("--largest-row", &flags->largest_row_mib, 1 << 20,
-         "MiB, key and value; larger ones of the servers are refused. Default: 256");
+  AddRareNumber(parser, "--timeout", &options->timeout, 1 << 30,
+                "seconds for all of it. Default: 86400", kSecond);
+  AddRareNumber(parser, "--silence", &options->silence, 1 << 20,
+                "seconds until a silent server is given up. Default: 120", kSecond);
+  AddRareNumber(parser, "--attempts", &options->attempts, 1000,
+                "until a broken connection is given up. Default: 4");
+  AddRareNumber(
+      parser, "--memory", &options->memory_bytes, 1 << 20,
+      "MiB for each server's part of the join, of what it makes this side keep. Default: 1024",
+      kMebibyte);
+  AddRareNumber(parser, "--largest-row", &options->most_row_bytes, 1 << 20,
+                "MiB, key and value; larger ones of the servers are refused. Default: 256",
+                kMebibyte);
   AddLimitFlag(parser, &flags->bytes_per_second);
   parser->add_flag("--progress", flags->progress, "say how far it is, though stderr is no terminal")
       ->group(kRareFlags);

@@ -54,14 +54,6 @@ void AddClientFlags(Parser* parser, SecurityFlags* flags, join::Peer* peer) {
       ->group(kRareFlags);
 }
 
-void AddRareNumber(Parser* parser, const char* name, int* value, int most,
-                   const char* description) {
-  parser->add_option(name, *value, description)
-      ->type_name("N")
-      ->check(CLI::Range(1, most))
-      ->group(kRareFlags);
-}
-
 join::Credentials CredentialsOf(const SecurityFlags& flags, const std::string& side) {
   join::Credentials credentials = flags.credentials;
   if (!flags.certificates.empty()) {
@@ -84,28 +76,37 @@ rocksdb::Status ReadTokensOf(const SecurityFlags& flags, std::vector<std::string
   return join::ReadTokens(flags.token_file, tokens);
 }
 
-void AddLimitFlag(Parser* parser, uint64_t* bytes_per_second) {
-  constexpr uint64_t kLeast = 64 << 10, kMost = std::numeric_limits<int64_t>::max() / 1000;
-  parser
-      ->add_option("--limit", *bytes_per_second,
-                   "bytes per second that are read of the database here, such as 50MB. Default: no "
-                   "limit")
+rocksdb::Status CompletePeer(const SecurityFlags& flags, join::Peer* peer) {
+  std::vector<std::string> tokens;
+  const rocksdb::Status status = ReadTokensOf(flags, &tokens);
+  if (!tokens.empty()) peer->token = tokens.front();
+  peer->credentials = CredentialsOf(flags, "client");
+  return status;
+}
+
+namespace {
+
+// Least and most of a rate.
+void AddRate(Parser* parser, const char* name, uint64_t* bytes_per_second, uint64_t least,
+             uint64_t most, const char* description) {
+  parser->add_option(name, *bytes_per_second, description)
       ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) & CLI::Range(kLeast, kMost))
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) & CLI::Range(least, most))
       ->group(kRareFlags);
 }
 
+}  // namespace
+
+void AddLimitFlag(Parser* parser, uint64_t* bytes_per_second) {
+  AddRate(parser, "--limit", bytes_per_second, 64 << 10, std::numeric_limits<int64_t>::max() / 1000,
+          "bytes per second that are read of the database here, such as 50MB. Default: no limit");
+}
+
 void AddLinkFlag(Parser* parser, uint64_t* bytes_per_second) {
-  constexpr uint64_t kLeast = 1 << 10;
-  parser
-      ->add_option(
-          "--link", *bytes_per_second,
-          "bytes per second of the link, each way, such as 125MB: to be quick on it, rather "
-          "than to send little")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true) &
-                  CLI::Range(kLeast, join::JoinOptions::kMostLinkBytesPerSecond))
-      ->group(kRareFlags);
+  AddRate(
+      parser, "--link", bytes_per_second, 1 << 10, join::JoinOptions::kMostLinkBytesPerSecond,
+      "bytes per second of the link, each way, such as 125MB: to be quick on it, rather than to "
+      "send little");
 }
 
 std::shared_ptr<rocksdb::RateLimiter> RateLimiterOf(uint64_t bytes_per_second) {

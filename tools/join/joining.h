@@ -34,15 +34,33 @@ void AddSecurityFlags(Parser* parser, SecurityFlags* flags);
 // These, and those of whoever connects.
 void AddClientFlags(Parser* parser, SecurityFlags* flags, join::Peer* peer);
 
-// A number from 1 to `most` that few need to give.
-void AddRareNumber(Parser* parser, const char* name, int* value, int most,
-                   const char* description);
+inline constexpr uint64_t kMebibyte = 1 << 20;
+inline constexpr std::chrono::seconds kSecond(1);
+
+// A number from 1 to `most`: *value is that many units. It stays what it is without the flag.
+template <typename Value, typename Unit = int>
+Option* AddNumber(Parser* parser, const char* name, Value* value, int most, const char* description,
+                  Unit unit = 1) {
+  const auto set = [=](int number) { *value = static_cast<Value>(number * unit); };
+  return parser->add_option_function<int>(name, set, description)
+      ->type_name("N")
+      ->check(CLI::Range(1, most));
+}
+
+// One that few need to give.
+template <typename... Arguments>
+void AddRareNumber(Arguments... arguments) {
+  AddNumber(arguments...)->group(kRareFlags);
+}
 
 // With the files that the directory stands for; `side` is "server" or "client", as they are called.
 join::Credentials CredentialsOf(const SecurityFlags& flags, const std::string& side);
 
 // None without --token-file.
 rocksdb::Status ReadTokensOf(const SecurityFlags& flags, std::vector<std::string>* tokens);
+
+// Credentials and the token of a client.
+rocksdb::Status CompletePeer(const SecurityFlags& flags, join::Peer* peer);
 
 // --limit=BYTES per second, such as 50MB, by which a command is slowed down for whoever owns the
 // database; 0 without it.

@@ -43,22 +43,13 @@ const std::map<std::string, LogFormat> kLogFormats = {{"text", LogFormat::kText}
                                                       {"json", LogFormat::kJson}};
 
 struct ServeFlags {
-  std::string directory;
+  join::ServedDatabase served = {.column_family_names = {"default"}};
+  join::ServeOptions options;
   uint64_t bytes_per_second = 0;
   std::string address;
-  std::vector<std::string> column_families = {"default"};
   SecurityFlags security;
-  int sessions = 8;
-  int sessions_per_peer = 4;
-  int memory_mib = 1024;
-  int threads = 0;  // as many as there are processors
-  int session_seconds = 6 * 3600;
-  int silence_seconds = 120;
-  int keep_seconds = 60;
-  std::string states;
   int grace_seconds = 30;
   int ready_descriptor = -1;
-  bool reflection = false;
   bool quiet = false;
   std::string log_format = "text";
   std::string metrics;
@@ -88,30 +79,15 @@ Status ListeningOf(const ServeFlags& flags, join::ServeOptions* options) {
   return Status::OK();
 }
 
-Status OptionsOf(const ServeFlags& flags, ServeLog* log, join::ServeOptions* options) {
-  options->most_sessions = static_cast<size_t>(flags.sessions);
-  options->most_sessions_per_peer = static_cast<size_t>(flags.sessions_per_peer);
-  options->memory_bytes = uint64_t(flags.memory_mib) << 20;
-  options->threads = static_cast<size_t>(flags.threads);
-  options->session_time = std::chrono::seconds(flags.session_seconds);
-  options->silence = std::chrono::seconds(flags.silence_seconds);
-  options->keep = std::chrono::seconds(flags.keep_seconds);
-  options->reflection = flags.reflection;
-  if (flags.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  options->report = [log](const join::SessionSummary& session) { log->Session(session); };
-  const Status status = ListeningOf(flags, options);
-  return status.ok() ? ReadTokensOf(flags.security, &options->tokens) : status;
-}
-
 Status Start(const ServeFlags& flags, ServeLog* log, std::unique_ptr<join::JoinServer>* server) {
-  join::ServeOptions options;
-  const Status status = OptionsOf(flags, log, &options);
+  join::ServeOptions options = flags.options;
+  if (options.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  options.report = [log](const join::SessionSummary& session) { log->Session(session); };
+  Status status = ListeningOf(flags, &options);
+  if (status.ok()) status = ReadTokensOf(flags.security, &options.tokens);
   if (!status.ok()) return status;
-  join::ServedDatabase served;
-  served.directory = flags.directory;
+  join::ServedDatabase served = flags.served;
   served.rate_limiter = RateLimiterOf(flags.bytes_per_second);
-  served.column_family_names = flags.column_families;
-  served.states_directory = flags.states;
   return join::JoinServer::Start(served, flags.address, CredentialsOf(flags.security, "server"),
                                  options, server);
 }
@@ -237,35 +213,30 @@ int RunServe(const ServeFlags& flags) {
 }
 
 void AddServeFlags(Parser* parser, ServeFlags* flags) {
-  AddText(parser, "--db", &flags->directory, "DIR", "the database")->required();
+  join::ServeOptions* const options = &flags->options;
+  AddText(parser, "--db", &flags->served.directory, "DIR", "the database")->required();
   AddText(parser, "--listen", &flags->address, "ADDR",
           "address and port (0: any); not with systemd's socket");
-  AddText(parser, "--column-family", &flags->column_families, "NAME",
+  AddText(parser, "--column-family", &flags->served.column_family_names, "NAME",
           "serve these; may be repeated; *: all there are. Default: default");
   AddSecurityFlags(parser, &flags->security);
-  const auto number = [&](const char* name, int* value, int most, const char* description) {
-    return parser->add_option(name, *value, description)
-        ->type_name("N")
-        ->check(CLI::Range(1, most));
-  };
-  number("--sessions", &flags->sessions, 1000, "at once; more are told to come again. Default: 8");
-  number("--sessions-per-peer", &flags->sessions_per_peer, 1000,
-         "of one certificate, or without TLS of one address. Default: 4")
-      ->group(kRareFlags);
-  number("--memory", &flags->memory_mib, 1 << 20, "MiB for all sessions together. Default: 1024");
-  number("--threads", &flags->threads, 1024,
-         "that compute for all sessions, beside one of each that reads. Default: all processors")
-      ->group(kRareFlags);
-  number("--session-time", &flags->session_seconds, 1 << 30, "seconds at most. Default: 21600")
-      ->group(kRareFlags);
-  number("--silence", &flags->silence_seconds, 1 << 20,
-         "seconds until a silent client is given up. Default: 120")
-      ->group(kRareFlags);
-  number("--keep", &flags->keep_seconds, 1 << 20,
-         "seconds that a broken session can be taken up again. Default: 60")
-      ->group(kRareFlags);
+  AddNumber(parser, "--sessions", &options->most_sessions, 1000,
+            "at once; more are told to come again. Default: 8");
+  AddRareNumber(parser, "--sessions-per-peer", &options->most_sessions_per_peer, 1000,
+                "of one certificate, or without TLS of one address. Default: 4");
+  AddNumber(parser, "--memory", &options->memory_bytes, 1 << 20,
+            "MiB for all sessions together. Default: 1024", kMebibyte);
+  AddRareNumber(parser, "--threads", &options->threads, 1024,
+                "that compute for all sessions, beside one of each that reads. Default: all "
+                "processors");
+  AddRareNumber(parser, "--session-time", &options->session_time, 1 << 30,
+                "seconds at most. Default: 21600", kSecond);
+  AddRareNumber(parser, "--silence", &options->silence, 1 << 20,
+                "seconds until a silent client is given up. Default: 120", kSecond);
+  AddRareNumber(parser, "--keep", &options->keep, 1 << 20,
+                "seconds that a broken session can be taken up again. Default: 60", kSecond);
   parser
-      ->add_flag("--reflection", flags->reflection,
+      ->add_flag("--reflection", options->reflection,
                  "gRPC's reflection service, too: for grpcurl and the like; it needs no token")
       ->group(kRareFlags);
   parser
@@ -290,7 +261,7 @@ void AddServeFlags(Parser* parser, ServeFlags* flags) {
           "address and port for Prometheus, or a file /DIR/NAME.prom")
       ->group(kRareFlags);
 #endif
-  AddText(parser, "--states", &flags->states, "DIR",
+  AddText(parser, "--states", &flags->served.states_directory, "DIR",
           "keep states of the database for `rocksieve diff --state`, by links to its files")
       ->group(kRareFlags);
   AddLimitFlag(parser, &flags->bytes_per_second);
