@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,12 +28,6 @@ using join::Operation;
 using rocksdb::Status;
 
 constexpr size_t kSortMemoryBytes = size_t{256} << 20;  // at most, and half of --memory
-
-const std::map<std::string, Operation> kOperations = {{"intersection", Operation::kIntersection},
-                                                      {"difference", Operation::kDifference},
-                                                      {"local-only", Operation::kLocalOnly},
-                                                      {"symmetric", Operation::kSymmetric},
-                                                      {"count", Operation::kCount}};
 
 struct Flags {
   std::string directory;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -21,6 +22,13 @@
 #include "tools/command/command.h"
 
 namespace rocksieve::tools {
+
+inline const std::map<std::string, join::Operation> kOperations = {
+    {"intersection", join::Operation::kIntersection},
+    {"difference", join::Operation::kDifference},
+    {"local-only", join::Operation::kLocalOnly},
+    {"symmetric", join::Operation::kSymmetric},
+    {"count", join::Operation::kCount}};
 
 // How a side is protected.
 struct SecurityFlags {

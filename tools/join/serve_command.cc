@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -39,9 +38,6 @@ constexpr int kTrimmedBytes = 1 << 20;      // of free memory at the end of the 
 constexpr int kMostHeaps = 2;
 constexpr std::chrono::milliseconds kSignalLook(100);
 
-const std::map<std::string, LogFormat> kLogFormats = {{"text", LogFormat::kText},
-                                                      {"json", LogFormat::kJson}};
-
 struct ServeFlags {
   join::ServedDatabase served = {.column_family_names = {"default"}};
   join::ServeOptions options;
@@ -53,10 +49,6 @@ struct ServeFlags {
   bool quiet = false;
   std::string log_format = "text";
   std::string metrics;
-};
-
-struct ReloadCounts {
-  std::atomic<uint64_t> done = 0, failed = 0;
 };
 
 // Of sockets or an address, whichever there is.
@@ -132,8 +124,7 @@ Status SayReady(const ServeFlags& flags, const std::string& address, ServeLog* l
 }
 
 // New certificates and tokens, by the same flags; the old ones if they cannot be used.
-void Reload(const ServeFlags& flags, join::JoinServer* server, ReloadCounts* counts,
-            ServeLog* log) {
+void Reload(const ServeFlags& flags, join::JoinServer* server, Reloads* counts, ServeLog* log) {
   TellReloading();
   std::vector<std::string> tokens;
   Status status = ReadTokensOf(flags.security, &tokens);
@@ -181,15 +172,15 @@ int RunServe(const ServeFlags& flags) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // failed handshakes of others would fill the log
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log, or waits at --ready-fd, may be gone
   const sigset_t signals = BlockSignals();
-  ServeLog log(kLogFormats.at(flags.log_format), flags.quiet);
+  ServeLog log(flags.log_format == "json", flags.quiet);
   std::unique_ptr<join::JoinServer> server;
-  ReloadCounts reloads;
+  Reloads reloads;
   Status status = Start(flags, &log, &server);
 #ifdef ROCKSIEVE_EXPORTER
   std::unique_ptr<MetricsExporter> exporter;  // ends before what it reads
   if (status.ok() && !flags.metrics.empty()) {
     const auto collect = [&server, &reloads](std::vector<Metric>* metrics) {
-      *metrics = MetricsOf(server->counters(), {reloads.done, reloads.failed});
+      *metrics = MetricsOf(server->counters(), reloads);
     };
     status = MetricsExporter::Start(flags.metrics, collect, &exporter);
   }
@@ -247,7 +238,7 @@ void AddServeFlags(Parser* parser, ServeFlags* flags) {
       ->group(kRareFlags);
   AddText(parser, "--log", &flags->log_format, "text|json",
           "lines on stderr, or an object in each. Default: text")
-      ->check(CLI::IsMember(kLogFormats))
+      ->check(CLI::IsMember({"json", "text"}))
       ->group(kRareFlags);
   parser->add_flag("--quiet", flags->quiet, "no line on stderr for each session");
   parser

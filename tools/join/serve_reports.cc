@@ -13,24 +13,16 @@
 #include <systemd/sd-daemon.h>
 
 #include "support/text.h"
+#include "tools/join/joining.h"
 
 namespace rocksieve::tools {
 namespace {
 
-const char* NameOf(join::Operation operation) {
-  switch (operation) {
-    case join::Operation::kIntersection:
-      return "intersection";
-    case join::Operation::kDifference:
-      return "difference";
-    case join::Operation::kLocalOnly:
-      return "local-only";
-    case join::Operation::kSymmetric:
-      return "symmetric";
-    case join::Operation::kCount:
-      return "count";
+Json OperationOf(const join::SessionSummary& session) {
+  for (const auto& [name, operation] : kOperations) {
+    if (session.operation == operation) return name;
   }
-  return "unknown";
+  return session.operation ? Json("unknown") : Json();
 }
 
 Json DocumentOf(const join::SessionSummary& session) {
@@ -40,7 +32,7 @@ Json DocumentOf(const join::SessionSummary& session) {
           {"event", "session"},
           {"peer", session.peer},
           {"certificate", TextOrNull(session.certificate_name)},
-          {"operation", session.operation ? Json(NameOf(*session.operation)) : Json()},
+          {"operation", OperationOf(session)},
           {"outcome", ok                 ? "done"
                       : session.admitted ? "failed"
                                          : "refused"},
@@ -77,9 +69,8 @@ void ServeLog::Event(const char* level, const char* event, const std::string& me
 
 void ServeLog::Line(const Json& object, const std::string& words) {
   const std::string line =
-      format_ == LogFormat::kJson
-          ? object.dump(-1, ' ', false, Json::error_handler_t::replace)
-          : "rocksieve serve: " + object["time"].get<std::string>() + " " + words;
+      json_ ? object.dump(-1, ' ', false, Json::error_handler_t::replace)
+            : "rocksieve serve: " + object["time"].get<std::string>() + " " + words;
   const std::lock_guard<std::mutex> lock(mutex_);
   std::cerr << line << std::endl;
 }
@@ -88,8 +79,9 @@ namespace {
 
 using Type = Metric::Type;
 
-Metric Single(const char* name, const char* help, Type type, double value) {
-  return {name, help, type, {{{}, value}}};
+template <typename Number>
+Metric Single(const char* name, const char* help, Number value, Type type = Type::kCounter) {
+  return {name, help, type, {{{}, static_cast<double>(value)}}};
 }
 
 }  // namespace
@@ -106,26 +98,20 @@ std::vector<Metric> MetricsOf(const join::ServerCounters& counters, const Reload
   add("done", "ok", counters.done);
   for (const auto& [status, count] : counters.failed) add("failed", status, count);
   for (const auto& [status, count] : counters.refused) add("refused", status, count);
-  const auto total = [](const char* name, const char* help, double value) {
-    return Single(name, help, Type::kCounter, value);
-  };
   return {
       sessions,
-      Single("rocksieve_serve_sessions", "Sessions under way.", Type::kGauge,
-             static_cast<double>(counters.sessions)),
+      Single("rocksieve_serve_sessions", "Sessions under way.", counters.sessions, Type::kGauge),
       Single("rocksieve_serve_silent_calls", "Calls of clients that have not said anything yet.",
-             Type::kGauge, static_cast<double>(counters.silent_calls)),
-      total("rocksieve_serve_received_bytes_total",
-            "Bytes of messages received in sessions that have ended.",
-            static_cast<double>(counters.bytes_received)),
-      total("rocksieve_serve_sent_bytes_total",
-            "Bytes of messages sent in sessions that have ended.",
-            static_cast<double>(counters.bytes_sent)),
-      total("rocksieve_serve_rows_sent_total",
-            "Rows sent in sessions that have ended, those of repeated ranges as often.",
-            static_cast<double>(counters.rows_sent)),
-      total("rocksieve_serve_session_seconds_total", "Seconds of sessions that have ended.",
-            counters.session_seconds),
+             counters.silent_calls, Type::kGauge),
+      Single("rocksieve_serve_received_bytes_total",
+             "Bytes of messages received in sessions that have ended.", counters.bytes_received),
+      Single("rocksieve_serve_sent_bytes_total",
+             "Bytes of messages sent in sessions that have ended.", counters.bytes_sent),
+      Single("rocksieve_serve_rows_sent_total",
+             "Rows sent in sessions that have ended, those of repeated ranges as often.",
+             counters.rows_sent),
+      Single("rocksieve_serve_session_seconds_total", "Seconds of sessions that have ended.",
+             counters.session_seconds),
       {"rocksieve_serve_reloads_total",
        "Attempts to read certificates and tokens again, by result.",
        Type::kCounter,

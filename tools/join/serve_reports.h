@@ -3,6 +3,7 @@
 // for Prometheus; and how it is, systemd or what speaks its protocol.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -16,13 +17,11 @@
 
 namespace rocksieve::tools {
 
-enum class LogFormat { kText, kJson };
-
 // Thread-safe.
 class ServeLog {
  public:
-  // `quiet`: without a line for each session.
-  ServeLog(LogFormat format, bool quiet) : format_(format), quiet_(quiet) {}
+  // `json`: objects, not text. `quiet`: without a line for each session.
+  ServeLog(bool json, bool quiet) : json_(json), quiet_(quiet) {}
 
   void Session(const join::SessionSummary& session);
   // An event besides sessions, by one word and in a sentence. Level: "info", "warning" or "error".
@@ -32,14 +31,13 @@ class ServeLog {
   // `words` follow the time.
   void Line(const Json& object, const std::string& words);
 
-  const LogFormat format_;
-  const bool quiet_;
+  const bool json_, quiet_;
   std::mutex mutex_;
 };
 
 // Of certificates and tokens.
 struct Reloads {
-  uint64_t done = 0, failed = 0;
+  std::atomic<uint64_t> done = 0, failed = 0;
 };
 
 // docs/serve.md lists them.
