@@ -71,7 +71,6 @@ class DifferencesFile {
   bool any_ = false;
 };
 
-// As joins escape bytes in lines (docs/join_keys.md).
 // What is not UTF-8 as base64, as in the lines of a comparison with one server.
 void SetBytes(const std::string& name, const std::string& bytes, Json* object) {
   try {
