@@ -68,11 +68,13 @@ std::string ProgressLine(const std::string& command, const ProgressState& state,
 Progress::Progress(std::string command)
     : command_(std::move(command)), terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void Progress::Begin(const std::string& step, uint64_t units, bool units_are_bytes) {
+void Progress::Begin(const std::string& step, uint64_t units, bool units_are_bytes,
+                     std::chrono::milliseconds silence) {
   state_ = {step, 0, units, units_are_bytes};
   begin_ = std::chrono::steady_clock::now();
+  silence_ = silence;
   done_ = 0;
-  if (terminal_) Draw(state_);
+  if (terminal_ && silence_.count() == 0) Draw(state_);
 }
 
 void Progress::Show(const ProgressState& state) {
@@ -85,7 +87,7 @@ bool Progress::Advance(uint64_t units) {
   if (!terminal_) return true;
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
   const auto now = std::chrono::steady_clock::now();
-  if (lock.owns_lock() && now - last_draw_ >= kDrawEvery) {
+  if (lock.owns_lock() && now - last_draw_ >= kDrawEvery && now - begin_ >= silence_) {
     state_.done = done_;
     state_.seconds = std::chrono::duration<double>(now - begin_).count();
     Draw(state_);

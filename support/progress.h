@@ -33,10 +33,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Shows a step at once; with a percentage and the time left, if the number of its units is known
-  // (not 0), else with the number of units done, once there are any.
-  // Not while another thread is in Advance().
-  void Begin(const std::string& step, uint64_t units = 0, bool units_are_bytes = false);
+  // Shows a step, at once or when it has lasted for so long; with a percentage and the time left,
+  // if the number of its units is known (not 0), else with the number of units done, once there
+  // are any. Not while another thread is in Advance().
+  void Begin(const std::string& step, uint64_t units = 0, bool units_are_bytes = false,
+             std::chrono::milliseconds silence = std::chrono::milliseconds(0));
 
   // Says that so many more units of the step are done. Costs some 50 ns. Thread-safe.
   // False if the user has interrupted the command.
@@ -55,6 +56,7 @@ class Progress {
   const bool terminal_;
   ProgressState state_;
   std::chrono::steady_clock::time_point begin_;
+  std::chrono::milliseconds silence_{0};
   std::atomic<uint64_t> done_ = 0;
 
   std::mutex mutex_;  // held by the one thread that draws

@@ -14,34 +14,6 @@ using rocksdb::Status;
 constexpr auto kSilence = std::chrono::seconds(2);
 constexpr uint64_t kLinesBetweenLooks = 1024;  // at the clock
 
-// Shows a step once it has lasted for so long.
-class LateProgress {
- public:
-  LateProgress(std::string step, uint64_t total_bytes, Progress* progress)
-      : step_(std::move(step)), total_bytes_(total_bytes), progress_(progress) {}
-
-  Status Update(uint64_t bytes) {
-    if (InterruptSignal() != 0) return Status::Aborted("interrupted");
-    if (progress_ == nullptr) return Status::OK();
-    if (!shown_) {
-      if (std::chrono::steady_clock::now() - begin_ < kSilence) return Status::OK();
-      progress_->Begin(step_, total_bytes_, /*units_are_bytes=*/true);
-      shown_ = true;
-    }
-    const uint64_t more = bytes - bytes_;
-    bytes_ = bytes;
-    return Advanced(progress_, more);
-  }
-
- private:
-  const std::string step_;
-  const uint64_t total_bytes_;
-  Progress* const progress_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  uint64_t bytes_ = 0;
-  bool shown_ = false;
-};
-
 }  // namespace
 
 Status LineStatus(const LineReader& reader) {
@@ -75,7 +47,10 @@ Status ForEachKey(const KeyLines& lines, const std::string& step, Progress* prog
                   LinesRead* read) {
   LineReader reader(lines.input);
   reader.LimitLines(kMostLineBytes);
-  LateProgress shown(step, reader.total_bytes(), progress);
+  if (progress != nullptr) {
+    progress->Begin(step, reader.total_bytes(), /*units_are_bytes=*/true, kSilence);
+  }
+  uint64_t shown = 0;
   std::string key_bytes;
   std::string_view line;
   Status status;
@@ -83,8 +58,13 @@ Status ForEachKey(const KeyLines& lines, const std::string& step, Progress* prog
     std::string_view key = line;
     if (lines.escaped) status = UndoEscapes(reader, &key, &key_bytes);
     if (status.ok()) status = visit(line, key);
-    if (status.ok() && ++read->lines % kLinesBetweenLooks == 0) {
-      status = shown.Update(reader.offset());
+    if (!status.ok() || ++read->lines % kLinesBetweenLooks != 0) continue;
+    const uint64_t more = reader.offset() - shown;
+    shown += more;
+    if (progress != nullptr) {
+      status = Advanced(progress, more);
+    } else if (InterruptSignal() != 0) {
+      status = Status::Aborted("interrupted");
     }
   }
   read->bytes = reader.offset();
