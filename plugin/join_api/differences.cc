@@ -90,27 +90,9 @@ Verdict Recheck::VerdictOf(size_t row) const {
 
 namespace {
 
-std::string_view WordOf(Difference difference) {
-  switch (difference) {
-    case Difference::kLocalOnly:
-      return "local-only";
-    case Difference::kRemoteOnly:
-      return "remote-only";
-    default:
-      return "changed";
-  }
-}
-
-char MarkOf(Difference difference) {
-  switch (difference) {
-    case Difference::kLocalOnly:
-      return '<';
-    case Difference::kRemoteOnly:
-      return '>';
-    default:
-      return '|';
-  }
-}
+// By Difference.
+constexpr const char* kWords[] = {"local-only", "remote-only", "changed"};
+constexpr char kMarks[] = {'<', '>', '|'};
 
 ReadableValue Readable(std::string_view value) {
   ReadableValue readable;
@@ -156,25 +138,18 @@ void AppendJsonValue(const std::string& side, const std::optional<std::string_vi
 }  // namespace
 
 std::string VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kMatch:
-      return "match";
-    case Verdict::kTransient:
-      return "transient";
-    case Verdict::kDiverged:
-      return "diverged";
-    default:
-      return "different";
-  }
+  constexpr const char* kNames[] = {"match", "different", "transient", "diverged"};
+  return kNames[static_cast<size_t>(verdict)];
 }
 
 std::string FormatDifference(const DifferentRow& row, DiffFormat format,
                              std::string_view column_family) {
+  const auto difference = static_cast<size_t>(row.difference);
   std::string line;
   if (format == DiffFormat::kJson) {
     line = "{";
     AppendJsonMember("column_family", column_family, &line);
-    AppendJsonMember("difference", WordOf(row.difference), &line);
+    AppendJsonMember("difference", kWords[difference], &line);
     AppendJsonMember("verdict", VerdictName(row.verdict), &line);
     AppendJsonMember("key", row.key, &line);
     AppendJsonValue("local", row.local_value, &line);
@@ -182,12 +157,12 @@ std::string FormatDifference(const DifferentRow& row, DiffFormat format,
     return line + "}\n";
   }
   if (format == DiffFormat::kText) {
-    line = {MarkOf(row.difference), ' '};
+    line = {kMarks[difference], ' '};
     AppendEscapedText(row.key, &line);
     return line + "\n";
   }
   AppendEscapedText(column_family, &line);
-  line.append("\t").append(WordOf(row.difference));
+  line.append("\t").append(kWords[difference]);
   line.append("\t").append(VerdictName(row.verdict)).append("\t");
   AppendEscapedText(row.key, &line);
   AppendTsvValue(row.local_value, &line);
