@@ -10,6 +10,7 @@
 #include <absl/functional/function_ref.h>
 #include <absl/strings/str_cat.h>
 
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/rows/source.h"
 #include "lib/transport/cancellation.h"

@@ -5,7 +5,6 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/text/text_rows.h"
 #include "plugin/join/status.h"
 
@@ -27,14 +26,6 @@ absl::Status ProvenRowsSink::Restart() {
     return absl::FailedPreconditionError("they were given to the program already: join again");
   }
   return pending_.Clear();
-}
-
-absl::Status UnpackingResultSink::Add(const Row& row, Side from) {
-  if ((from == Side::kClient ? local_ : remote_) != Form::kByRow) return rows_.Add(row, from);
-  if (!KeyOfWholeRow(row.key, &key_)) {
-    return absl::InvalidArgumentError("the other side sent a row that is not joined on all of it");
-  }
-  return sink_->Add({key_, row.value}, from);
 }
 
 absl::Status CallbackStatus::Keep(const rocksdb::Status& status) {
@@ -87,12 +78,9 @@ absl::Status ResultFileSink::Begin() {
   }
   absl::StatusOr<std::unique_ptr<RevocableFile>> text = OpenText();
   if (!text.ok()) return text.status();
-  const ShowSide sides = shows_sides_ ? ShowSide::kYes : ShowSide::kNo;
-  if (file_.format == RowFormat::kJson) {
-    rows_ = std::make_unique<JsonLinesSink>(*std::move(text), sides);
-  } else {
-    rows_ = std::make_unique<TsvSink>(*std::move(text), sides);
-  }
+  const bool json = file_.format == RowFormat::kJson;
+  rows_ = std::make_unique<TextSink>(
+      *std::move(text), json ? TextSink::Format::kJson : TextSink::Format::kTsv, shows_sides_);
   return absl::OkStatus();
 }
 

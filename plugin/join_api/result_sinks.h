@@ -10,7 +10,6 @@
 #include <absl/status/statusor.h>
 #include <rocksieve/join/join.h>
 
-#include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/join/text/text_rows.h"
@@ -89,34 +88,6 @@ class ResultFileSink final : public ResultSink {
   std::unique_ptr<Sink> rows_;
   SstSink* sst_ = nullptr;  // what rows_ is, if it is one
   uint64_t added_ = 0, committed_ = 0;
-};
-
-// Gives on rows with their own keys.
-class UnpackingResultSink final : public ResultSink {
- public:
-  // How the rows of a side come.
-  enum class Form {
-    kRow,     // by their keys
-    kPacked,  // by a join key, packed (lib/join/rows/row_batch.h)
-    kByRow,   // by all of the row (lib/join/join_key/join_key_source.h)
-  };
-
-  UnpackingResultSink(ResultSink* sink, Form local, Form remote)
-      : sink_(sink),
-        local_(local),
-        remote_(remote),
-        rows_(sink, local == Form::kPacked, remote == Form::kPacked) {}
-
-  absl::Status Add(const Row& row, Side from) override;
-  absl::Status Commit() override { return rows_.Commit(); }
-  absl::Status Discard() override { return rows_.Discard(); }
-  absl::Status Restart() override { return sink_->Restart(); }
-
- private:
-  ResultSink* const sink_;
-  const Form local_, remote_;
-  UnpackingSink rows_;
-  std::string key_;
 };
 
 }  // namespace rocksieve::join

@@ -171,10 +171,13 @@ std::unique_ptr<Source> SourceOf(const Table& table, const std::string& on) {
   return *std::move(source);
 }
 
+using Form = UnpackingResultSink::Form;
+
 Joined RunJoin(Operation operation, Source* here, Source* there, bool here_packed,
                bool there_packed) {
   Collector collector;
-  UnpackingSink sink(&collector, here_packed, there_packed);
+  UnpackingResultSink sink(&collector, here_packed ? Form::kPacked : Form::kRow,
+                           there_packed ? Form::kPacked : Form::kRow);
   return JoinSources(operation, here, there, Settings(Strategy::kAuto, 60), &collector, &sink);
 }
 
@@ -328,7 +331,7 @@ TEST(JoinOnExpression, LeavesOwnAbsentRowsToTheCallerIfToldSo) {
   Collector collector;
   Settings settings;
   settings.client.own_absent_rows = false;
-  UnpackingSink sink(&collector, true, false);
+  UnpackingResultSink sink(&collector, Form::kPacked, Form::kRow);
   EXPECT_EQ(
       JoinSources(Operation::kLocalOnly, here.get(), &there, settings, &collector, &sink).result,
       (Result{{"1", "a|b", Side::kClient}}));

@@ -273,7 +273,7 @@ TEST(Sinks, DiscardedRowsAreInNoFileAndNoPipe) {
       std::ofstream(path) << "what was there before";
     }
     const Result expected = [&path] {
-      TsvSink sink(*RevocableFile::Open(path), ShowSide::kYes);
+      TextSink sink(*RevocableFile::Open(path), TextSink::Format::kTsv, /*shows_sides=*/true);
       return Play(&sink, 1);
     }();
     if (pipe) reader.join();
@@ -290,10 +290,10 @@ TEST(Sinks, SpooledRowsComeOnceTheyAreCommitted) {
   EXPECT_GT(collector.commits, 0);
 }
 
-std::string AsJson(const std::string& key, const std::string& value, ShowSide sides) {
+std::string AsJson(const std::string& key, const std::string& value, bool shows_sides) {
   const std::string path = PathOf("json");
   {
-    JsonLinesSink sink(*RevocableFile::Open(path), sides);
+    TextSink sink(*RevocableFile::Open(path), TextSink::Format::kJson, shows_sides);
     EXPECT_TRUE(sink.Add({key, value}, Side::kServer).ok());
     EXPECT_TRUE(sink.Commit().ok());
   }
@@ -303,9 +303,9 @@ std::string AsJson(const std::string& key, const std::string& value, ShowSide si
 }
 
 TEST(Sinks, JsonHasTextOrBase64) {
-  EXPECT_EQ(AsJson("k\xc3\xa4", "a\"\n\x01", ShowSide::kNo),
+  EXPECT_EQ(AsJson("k\xc3\xa4", "a\"\n\x01", false),
             "{\"key\":\"k\xc3\xa4\",\"value\":\"a\\\"\\n\\u0001\"}\n");
-  EXPECT_EQ(AsJson("", std::string("\0\xff", 2), ShowSide::kYes),
+  EXPECT_EQ(AsJson("", std::string("\0\xff", 2), true),
             "{\"side\":\"remote\",\"key\":\"\",\"value_base64\":\"AP8=\"}\n");
 }
 
@@ -326,7 +326,7 @@ TEST(Sinks, JsonKnowsUtf8) {
       is_text = false;
     }
     if (i % 40 != 0 && (is_text || i % 4 != 0)) continue;
-    const nlohmann::json line = nlohmann::json::parse(AsJson(bytes, "", ShowSide::kNo));
+    const nlohmann::json line = nlohmann::json::parse(AsJson(bytes, "", false));
     ASSERT_EQ(line.contains("key"), is_text)
         << nlohmann::json(std::vector<uint8_t>(bytes.begin(), bytes.end()));
     if (is_text) {

@@ -52,7 +52,7 @@ inline Table RowsWithin(const Table& rows, const KeyInterval& interval) {
 }
 
 // Has what was committed.
-class Collector final : public Sink {
+class Collector final : public ResultSink {
  public:
   absl::Status Add(const Row& row, Side from) override {
     pending_.emplace_back(row.key, row.value, from);
@@ -64,6 +64,7 @@ class Collector final : public Sink {
     return Discard();
   }
   absl::Status Discard() override { return pending_.clear(), absl::OkStatus(); }
+  absl::Status Restart() override { return absl::InternalError("nothing begins anew here"); }
   const Result& result() const { return result_; }
   Result sorted() const {
     Result sorted = result_;

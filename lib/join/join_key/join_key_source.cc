@@ -274,4 +274,18 @@ std::unique_ptr<Cursor> WholeRowSource::Scan(const KeyInterval& interval) {
   return std::make_unique<WholeRowCursor>(rows_.get(), interval, values_);
 }
 
+absl::Status UnpackingResultSink::Add(const Row& row, Side from) {
+  const Form form = from == Side::kClient ? local_ : remote_;
+  if (form == Form::kRow) return sink_->Add(row, from);
+  if (form == Form::kByRow) {
+    if (KeyOfWholeRow(row.key, &key_)) return sink_->Add({key_, row.value}, from);
+    return absl::InvalidArgumentError("the other side sent a row that is not joined on all of it");
+  }
+  Row whole;
+  if (UnpackRow(row.value, &whole)) return sink_->Add(whole, from);
+  return absl::InvalidArgumentError(
+      "the other side sent a row without its key: it does not join on an expression as it was "
+      "asked to");
+}
+
 }  // namespace rocksieve::join

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include "lib/join/join_key/join_key_expression.h"
@@ -109,6 +110,31 @@ class WholeRowSource final : public Source {
  private:
   const std::unique_ptr<Source> rows_;
   const Values values_;
+};
+
+// Gives on rows with their own keys.
+class UnpackingResultSink final : public ResultSink {
+ public:
+  // How the rows of a side come.
+  enum class Form {
+    kRow,     // by their keys
+    kPacked,  // by a join key, packed (lib/join/rows/row_batch.h)
+    kByRow,   // by all of the row
+  };
+
+  // `sink` must outlive it.
+  UnpackingResultSink(ResultSink* sink, Form local, Form remote)
+      : sink_(sink), local_(local), remote_(remote) {}
+
+  absl::Status Add(const Row& row, Side from) override;
+  absl::Status Commit() override { return sink_->Commit(); }
+  absl::Status Discard() override { return sink_->Discard(); }
+  absl::Status Restart() override { return sink_->Restart(); }
+
+ private:
+  ResultSink* const sink_;
+  const Form local_, remote_;
+  std::string key_;
 };
 
 }  // namespace rocksieve::join

@@ -164,17 +164,6 @@ bool UnpackRow(std::string_view packed, Row* row) {
   return in.ok();
 }
 
-absl::Status UnpackingSink::Add(const Row& row, Side from) {
-  if (!(from == Side::kClient ? client_ : server_)) return sink_->Add(row, from);
-  Row whole;
-  if (!UnpackRow(row.value, &whole)) {
-    return absl::InvalidArgumentError(
-        "the other side sent a row without its key: it does not join on an expression as it was "
-        "asked to");
-  }
-  return sink_->Add(whole, from);
-}
-
 namespace {
 
 // With what each key shares with the one before: what has to be hashed.

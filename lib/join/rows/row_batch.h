@@ -82,22 +82,6 @@ void PackRow(const Row& row, std::string* packed);
 // The views point into `packed`. False if it is no packed row.
 bool UnpackRow(std::string_view packed, Row* row);
 
-// Gives on whole rows, where a join was on an expression and rows came packed.
-class UnpackingSink final : public Sink {
- public:
-  // Which side's rows come packed: that which is joined on an expression. `sink` must outlive it.
-  UnpackingSink(Sink* sink, bool client, bool server)
-      : sink_(sink), client_(client), server_(server) {}
-
-  absl::Status Add(const Row& row, Side from) override;
-  absl::Status Commit() override { return sink_->Commit(); }
-  absl::Status Discard() override { return sink_->Discard(); }
-
- private:
-  Sink* const sink_;
-  const bool client_, server_;
-};
-
 inline constexpr uint64_t kMostKeyBytes = uint64_t{1} << 26;
 
 // Collects keys in order, front-coded: each says how many bytes it shares with the one before. Then

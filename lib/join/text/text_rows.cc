@@ -256,24 +256,20 @@ void AppendJsonMember(std::string_view name, std::string_view bytes, std::string
 
 absl::Status TextSink::Add(const Row& row, Side from) {
   line_.clear();
-  AppendLine(row, from, &line_);
+  if (format_ == Format::kTsv) {
+    if (shows_sides_) line_.append(NameOf(from)).push_back('\t');
+    AppendEscapedText(row.key, &line_);
+    line_.push_back('\t');
+    AppendEscapedText(row.value, &line_);
+    line_.push_back('\n');
+  } else {
+    line_.append("{");
+    if (shows_sides_) AppendJsonMember("side", NameOf(from), &line_);
+    AppendJsonMember("key", row.key, &line_);
+    AppendJsonMember("value", row.value, &line_);
+    line_.append("}\n");
+  }
   return file_->Append(line_);
-}
-
-void TsvSink::AppendLine(const Row& row, Side from, std::string* line) const {
-  if (shows_sides()) line->append(NameOf(from)).push_back('\t');
-  AppendEscapedText(row.key, line);
-  line->push_back('\t');
-  AppendEscapedText(row.value, line);
-  line->push_back('\n');
-}
-
-void JsonLinesSink::AppendLine(const Row& row, Side from, std::string* line) const {
-  line->append("{");
-  if (shows_sides()) AppendJsonMember("side", NameOf(from), line);
-  AppendJsonMember("key", row.key, line);
-  AppendJsonMember("value", row.value, line);
-  line->append("}\n");
 }
 
 }  // namespace rocksieve::join
