@@ -5,14 +5,15 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <rocksieve/estimate/hyper_log_log.h>
 #include <rocksieve/estimate/k_minimum_values.h>
 
+#include "lib/format/bit_coder.h"
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/sketch/estimators.h"
 #include "lib/toolbox/envelope.h"
 
 namespace rocksieve {
@@ -140,45 +141,79 @@ std::optional<HyperLogLog> HyperLogLog::Deserialize(std::string_view bytes, std:
 
 namespace {
 
-constexpr double kRounding = 1e-12;  // 1 / 0.01^2 is 10,000 and a bit
+constexpr size_t kLeastK = 3, kMostK = 1 << 20;
+constexpr double kRounding = 1e-12;      // 1 / 0.01^2 is 10,000 and a bit
+constexpr uint64_t kWhole = UINT64_MAX;  // the threshold of a sketch that has all its keys
+
+// Numbers of a sample of all hashes below a threshold.
+struct Sample {
+  double share;
+  Estimate Count(size_t hits) const {
+    const double in_sample = static_cast<double>(hits);
+    return {in_sample / share, std::sqrt(std::max(in_sample, 1.0) * (1 - share)) / share};
+  }
+};
+
+Sample SampleBelow(uint64_t threshold) {
+  return {threshold == kWhole ? 1 : static_cast<double>(threshold) * 0x1p-64};
+}
+
+size_t CountBelow(const std::vector<uint64_t>& sorted, uint64_t threshold) {
+  if (threshold == kWhole) return sorted.size();
+  return static_cast<size_t>(std::lower_bound(sorted.begin(), sorted.end(), threshold) -
+                             sorted.begin());
+}
 
 }  // namespace
 
 KMinimumValuesOptions KMinimumValuesOptions::ForError(double standard_error) {
   // Written so that NaN is refused too.
   const double hashes = std::ceil(1 / (standard_error * standard_error) * (1 - kRounding));
-  RefuseIf(!(standard_error > 0 && standard_error < 1 &&
-             hashes <= static_cast<double>(KmvSketch::kMostK)),
+  RefuseIf(!(standard_error > 0 && standard_error < 1 && hashes <= static_cast<double>(kMostK)),
            "KMinimumValuesOptions: standard_error is ", standard_error,
            ", but must be 0.001 .. 1, such as 0.01");
   KMinimumValuesOptions options;
-  options.k = std::max<uint64_t>(KmvSketch::kLeastK, static_cast<uint64_t>(hashes));
+  options.k = std::max<uint64_t>(kLeastK, static_cast<uint64_t>(hashes));
   return options;
 }
 
-KMinimumValues::KMinimumValues(const KMinimumValuesOptions& options) : seed_(options.seed) {
-  RefuseIf(options.k < KmvSketch::kLeastK || options.k > KmvSketch::kMostK,
-           "KMinimumValuesOptions: k is ", options.k,
+KMinimumValues::KMinimumValues(const KMinimumValuesOptions& options)
+    : k_(options.k), seed_(options.seed) {
+  RefuseIf(options.k < kLeastK || options.k > kMostK, "KMinimumValuesOptions: k is ", options.k,
            ", but must be 3 .. 1048576, such as 1024 for an error of 3 %");
-  sketch_ = std::make_unique<KmvSketch>(options.k);
-}
-
-KMinimumValues::KMinimumValues(const KMinimumValues& other)
-    : sketch_(std::make_unique<KmvSketch>(*other.sketch_)), seed_(other.seed_) {}
-KMinimumValues::KMinimumValues(KMinimumValues&& other) noexcept = default;
-KMinimumValues::~KMinimumValues() = default;
-
-KMinimumValues& KMinimumValues::operator=(KMinimumValues other) noexcept {
-  std::swap(sketch_, other.sketch_);
-  std::swap(seed_, other.seed_);
-  return *this;
 }
 
 uint64_t KMinimumValues::KeyHash(std::string_view key) const { return HashKey(key, seed_); }
 
-void KMinimumValues::AddHash(uint64_t key_hash) { sketch_->Add(key_hash); }
+void KMinimumValues::AddHash(uint64_t key_hash) {
+  if (key_hash >= limit_) return;
+  values_.push_back(key_hash);
+  if (values_.size() >= 2 * k_) Compact();
+}
 
-Estimate KMinimumValues::DistinctCount() const { return sketch_->DistinctCount(); }
+std::vector<uint64_t> KMinimumValues::Sorted(int shift) const {
+  std::vector<uint64_t> sorted = values_;
+  for (uint64_t& value : sorted) value = value >> shift << shift;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  if (sorted.size() > k_) sorted.resize(k_);
+  return sorted;
+}
+
+uint64_t KMinimumValues::Threshold(const std::vector<uint64_t>& sorted) const {
+  return sorted.size() < k_ ? kWhole : sorted.back();
+}
+
+void KMinimumValues::Compact() {
+  values_ = Sorted(shift_);
+  if (values_.size() == k_) limit_ = values_.back();
+}
+
+Estimate KMinimumValues::DistinctCount() const {
+  const std::vector<uint64_t> sorted = Sorted(shift_);
+  const uint64_t threshold = Threshold(sorted);
+  return SampleBelow(threshold).Count(CountBelow(sorted, threshold));
+}
 
 OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumValues& b) {
   if (a.seed_ != b.seed_) {
@@ -186,43 +221,87 @@ OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumV
         "KMinimumValues: two sketches of different seeds tell nothing of "
         "their overlap; make both with the same KMinimumValuesOptions::seed");
   }
-  return KmvSketch::Overlap(*a.sketch_, *b.sketch_);
+  const int shift = std::max(a.shift_, b.shift_);
+  const std::vector<uint64_t> in_a = a.Sorted(shift), in_b = b.Sorted(shift);
+  const uint64_t threshold = std::min(a.Threshold(in_a), b.Threshold(in_b));
+  const size_t below_a = CountBelow(in_a, threshold), below_b = CountBelow(in_b, threshold);
+  size_t common = 0;
+  for (size_t i = 0, j = 0; i < below_a && j < below_b;) {
+    common += in_a[i] == in_b[j];
+    const bool next_a = in_a[i] <= in_b[j], next_b = in_b[j] <= in_a[i];
+    i += next_a;
+    j += next_b;
+  }
+  const Sample sample = SampleBelow(threshold);
+  OverlapEstimate overlap;
+  overlap.a = a.DistinctCount();
+  overlap.b = b.DistinctCount();
+  overlap.either = sample.Count(below_a + below_b - common);
+  overlap.both = sample.Count(common);
+  const double either = static_cast<double>(below_a + below_b - common);
+  if (either > 0) {
+    const double jaccard = static_cast<double>(common) / either;
+    overlap.jaccard = {jaccard,
+                       threshold == kWhole ? 0 : std::sqrt(jaccard * (1 - jaccard) / either)};
+  }
+  return overlap;
 }
 
 bool KMinimumValues::Merge(const KMinimumValues& other) {
   if (other.seed_ != seed_) return false;
-  sketch_->Merge(*other.sketch_);
+  const std::vector<uint64_t> theirs = other.Sorted(std::max(shift_, other.shift_));
+  shift_ = std::max(shift_, other.shift_);
+  k_ = std::min(k_, other.k_);
+  values_ = Sorted(shift_);
+  values_.insert(values_.end(), theirs.begin(), theirs.end());
+  Compact();
   return true;
 }
 
-size_t KMinimumValues::MemoryBytes() const { return sizeof(*this) + sketch_->MemoryBytes(); }
+size_t KMinimumValues::MemoryBytes() const {
+  return sizeof(*this) + values_.capacity() * sizeof(uint64_t);
+}
 
 KMinimumValuesOptions KMinimumValues::options() const {
   KMinimumValuesOptions options;
-  options.k = sketch_->k();
+  options.k = k_;
   options.seed = seed_;
   return options;
 }
 
 std::string KMinimumValues::Serialize(int precision) const {
-  RefuseIf(precision < 1 || precision > KmvSketch::kFullPrecision,
-           "KMinimumValues::Serialize: precision is ", precision, ", but must be 1 .. 64 bits");
+  RefuseIf(precision < 1 || precision > 64, "KMinimumValues::Serialize: precision is ", precision,
+           ", but must be 1 .. 64 bits");
+  std::vector<uint64_t> sorted = Sorted(shift_);
+  const uint64_t mean_gap = sorted.empty() ? 0 : sorted.back() / sorted.size();
+  const int shift = std::clamp(static_cast<int>(std::bit_width(mean_gap)) - precision, shift_, 63);
+  sorted = Sorted(shift);
+  for (uint64_t& value : sorted) value >>= shift;
+  // Rounding may make two equal: then the threshold is lost, unless k shrinks with them.
+  const bool full = Threshold(Sorted(shift_)) != kWhole;
   std::string payload;
   ByteWriter out(&payload);
   out.U64(seed_);
-  sketch_->Write(precision, &out);
+  out.Varint(full ? std::max(sorted.size(), kLeastK) : k_);
+  out.U8(static_cast<uint8_t>(shift));
+  EncodeSorted(sorted, {}, 0, &out);
   return WriteEnvelope(EnvelopeType::kKMinimumValues, payload);
 }
 
 std::optional<KMinimumValues> KMinimumValues::Deserialize(std::string_view bytes,
                                                           std::string* error) {
   PayloadReader in(bytes, EnvelopeType::kKMinimumValues, error);
-  KMinimumValuesOptions options;
-  options.seed = in.U64();
-  KMinimumValues result(options);
-  if (!result.sketch_->Read(&in, KmvSketch::kMostK) || !in.Finished()) {
+  KMinimumValues result{KMinimumValuesOptions()};
+  result.seed_ = in.U64();
+  result.k_ = static_cast<size_t>(in.Varint(kMostK));
+  result.shift_ = in.U8();
+  SortedValues sorted;
+  if (result.k_ < kLeastK || result.shift_ > 63 ||
+      !DecodeSorted(&in, UINT64_MAX >> result.shift_, 0, result.k_, &sorted) || !in.Finished()) {
     return in.Refuse("damaged k, shift or hashes");
   }
+  result.values_ = std::move(sorted.values);
+  for (uint64_t& value : result.values_) value <<= result.shift_;
   return result;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sketches from the other side: a PinSketch with its plan, requests for parity and answers; symbols
-// of a rateless IBLT; k minimum values; a difference estimator; a PinSketch of positions. The first
-// byte chooses which, the second how many keys this side has.
+// of a rateless IBLT; a difference estimator; a PinSketch of positions. The first byte chooses
+// which, the second how many keys this side has.
 //
 // Oracle: memory stays within what a plan says and the symbols' limit; a sketch of the very same
 // keys, changed or not, leaves differing cells only where this side has or could have keys.
@@ -139,27 +139,6 @@ void ReceiveSymbols(Choices* choices) {
   }
 }
 
-void ReceiveKmv(Choices* choices) {
-  const size_t most_k = KmvSketch::kLeastK + choices->UpTo(2000);
-  KmvSketch own(std::max<size_t>(choices->UpTo(255), KmvSketch::kLeastK));
-  own.Add(Hashes(choices));
-  const fuzz::ExactCopy message(choices->Rest());
-  ByteReader in(message.view());
-  KmvSketch read(most_k);
-  if (!read.Read(&in, most_k)) return;
-  FUZZ_CHECK(read.k() <= most_k);
-  fuzz::Use(KmvSketch::Overlap(own, read));
-  FUZZ_CHECK(read.DistinctCount().value >= 0);
-  std::string written;
-  ByteWriter out(&written);
-  read.Write(KmvSketch::kFullPrecision, &out);
-  ByteReader again(written);
-  KmvSketch second(most_k);
-  FUZZ_CHECK(second.Read(&again, most_k));
-  own.Merge(read);
-  FUZZ_CHECK(own.DistinctCount().value >= 0);
-}
-
 void ReceiveEstimator(Choices* choices) {
   const size_t counters = 1 + choices->UpTo(1023);
   DifferenceEstimator own(counters), read(counters);
@@ -178,7 +157,6 @@ FUZZ_TARGET(sketches) {
   using namespace rocksieve;
   fuzz::Choices choices(input);
   static constexpr void (*kReaders[])(fuzz::Choices*) = {
-      ReceivePinSketch, AnswerPinSketch,  ReceiveSymbols,
-      ReceiveKmv,       ReceiveEstimator, ReceivePositions};
-  kReaders[choices.UpTo(5)](&choices);
+      ReceivePinSketch, AnswerPinSketch, ReceiveSymbols, ReceivePositions, ReceiveEstimator};
+  kReaders[choices.UpTo(4)](&choices);
 }

@@ -17,6 +17,7 @@
 #include <rocksieve/estimate/top_k.h>
 #include <rocksieve/routing/filter_tree.h>
 
+#include "lib/hash/mix.h"
 #include "lib/toolbox/envelope.h"
 #include "tests/fuzz/target.h"
 
@@ -80,7 +81,13 @@ void ExerciseCounter(Counter* counter) {
   FUZZ_CHECK(counter->DistinctCount().value == copy.DistinctCount().value);
 }
 void Exercise(HyperLogLog* counter) { ExerciseCounter(counter); }
-void Exercise(KMinimumValues* counter) { ExerciseCounter(counter); }
+void Exercise(KMinimumValues* counter) {
+  KMinimumValues own({.k = 7, .seed = counter->options().seed});
+  for (uint64_t i = 0; i < 100; i++) own.AddHash(SplitMix64(7, i));
+  fuzz::Use(KMinimumValues::Overlap(own, *counter));
+  FUZZ_CHECK(own.Merge(*counter) && own.DistinctCount().value >= 0);
+  ExerciseCounter(counter);
+}
 void Exercise(MinHash* hash) {
   hash->Add(kKey);
   FUZZ_CHECK(!hash->empty());

@@ -29,7 +29,7 @@ ALLOWED = {
     "lib/budget": "lib/filter lib/format lib/range",
     "lib/c_api": "lib/arrow",
     # The toolbox.
-    "lib/toolbox": "lib/format lib/hash lib/sketch",
+    "lib/toolbox": "lib/format lib/hash",
     # The join: no RocksDB and no gRPC up to lib/join/session.
     "lib/sketch": "lib/cpu lib/format lib/hash lib/memory",
     "lib/sketch/pinsketch": "lib/cpu lib/format lib/hash lib/memory",

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What two sides estimate of their sets: the number of differences, sizes and overlaps.
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
+#include <rocksieve/estimate/k_minimum_values.h>
 
 #include "lib/sketch/estimators.h"
 #include "support/text.h"
@@ -14,28 +16,34 @@ namespace {
 
 // Sizes and overlaps from the smallest hashes, beside the true ones.
 
+KMinimumValues KeepingSmallest(size_t k) {
+  KMinimumValuesOptions options;
+  options.k = k;
+  return KMinimumValues(options);
+}
+
 struct Pair {
-  KmvSketch a, b;
+  KMinimumValues a, b;
 };
 
 Pair RandomPair(size_t k, size_t only_a, size_t only_b, size_t both, uint64_t seed) {
   std::mt19937_64 random(seed);
-  Pair pair{KmvSketch(k), KmvSketch(k)};
+  Pair pair{KeepingSmallest(k), KeepingSmallest(k)};
   for (size_t i = 0; i < both; i++) {
     const uint64_t hash = random();
-    pair.a.Add(hash);
-    pair.b.Add(hash);
-    if (i % 3 == 0) pair.b.Add(hash);
+    pair.a.AddHash(hash);
+    pair.b.AddHash(hash);
+    if (i % 3 == 0) pair.b.AddHash(hash);
   }
-  for (size_t i = 0; i < only_a; i++) pair.a.Add(random());
-  for (size_t i = 0; i < only_b; i++) pair.b.Add(random());
+  for (size_t i = 0; i < only_a; i++) pair.a.AddHash(random());
+  for (size_t i = 0; i < only_b; i++) pair.b.AddHash(random());
   return pair;
 }
 
 TEST(Kmv, SmallSetsAreExact) {
   for (size_t n : {0, 1, 2, 20}) {
     const Pair pair = RandomPair(64, n, n + 3, 2 * n, n);
-    const OverlapEstimate overlap = KmvSketch::Overlap(pair.a, pair.b);
+    const OverlapEstimate overlap = KMinimumValues::Overlap(pair.a, pair.b);
     const double d = static_cast<double>(n);
     EXPECT_EQ(overlap.a.value, 3 * d);
     EXPECT_EQ(overlap.b.value, 3 * d + 3);
@@ -65,15 +73,13 @@ TEST(Kmv, EstimatesAreUnbiasedWithTheStatedErrors) {
       Pair pair =
           RandomPair(256, c.only_a, c.only_b, c.both, 1000 * c.both + static_cast<size_t>(round));
       if (round % 2) {
-        std::string bytes;
-        ByteWriter out(&bytes);
-        pair.a.Write(12, &out);
-        EXPECT_LT(bytes.size(), 256 * 14 / 8 + 20);
-        ByteReader in(bytes);
-        ASSERT_TRUE(pair.a.Read(&in, 256));
-        EXPECT_TRUE(in.Finished());
+        const std::string bytes = pair.a.Serialize(12);
+        EXPECT_LT(bytes.size(), 256 * 14 / 8 + 50);
+        std::optional<KMinimumValues> read = KMinimumValues::Deserialize(bytes, nullptr);
+        ASSERT_TRUE(read);
+        pair.a = std::move(*read);
       }
-      const OverlapEstimate overlap = KmvSketch::Overlap(pair.a, pair.b);
+      const OverlapEstimate overlap = KMinimumValues::Overlap(pair.a, pair.b);
       const Estimate all[kNumbers] = {overlap.a, overlap.b, overlap.either, overlap.both,
                                       overlap.jaccard};
       for (int i = 0; i < kNumbers; i++) {
@@ -96,15 +102,16 @@ TEST(Kmv, EstimatesAreUnbiasedWithTheStatedErrors) {
 }
 
 TEST(Kmv, GoldenBytes) {
-  KmvSketch sketch(4);
-  for (uint64_t i = 1; i <= 9; i++) sketch.Add(i * 0x9e3779b97f4a7c15);
-  std::string full, rounded;
-  ByteWriter full_out(&full), rounded_out(&rounded);
-  sketch.Write(64, &full_out);
-  sketch.Write(8, &rounded_out);
-  EXPECT_EQ(HexBytes(full),
+  KMinimumValues sketch = KeepingSmallest(4);
+  for (uint64_t i = 1; i <= 9; i++) sketch.AddHash(i * 0x9e3779b97f4a7c15);
+  // Without the envelope, of 14 bytes and 8 behind, and the seed.
+  const auto fields = [&sketch](int precision) {
+    const std::string bytes = sketch.Serialize(precision);
+    return bytes.substr(22, bytes.size() - 30);
+  };
+  EXPECT_EQ(HexBytes(fields(64)),
             "0400043ca5b1d1f17d8255dc82174104a725b3aa34363abe4fb08a5bf02288e0b4645601");
-  EXPECT_EQ(HexBytes(rounded), "04350407e1b62a3715");
+  EXPECT_EQ(HexBytes(fields(8)), "04350407e1b62a3715");
 }
 
 // The estimate of the number of differences: bias, spread, narrow counters.

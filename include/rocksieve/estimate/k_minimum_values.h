@@ -14,8 +14,13 @@
 // set's size at k = 1024, however small the number is. hyper_log_log.h counts in fewer bytes, but
 // tells nothing of the intersection; min_hash.h has a signature of fixed places, which LSH needs.
 //
-// IMPLEMENTATION. lib/sketch/estimators.h, with the sources of the formulas: a theta sketch, whose
-// threshold is the k-th smallest hash. Bytes: docs/formats/toolbox.md.
+// IMPLEMENTATION. Let t be the k-th smallest hash as a fraction of 2^64, or 1 while there are
+// fewer; of two sketches, the smaller of the two. The s hashes below t are a sample with
+// probability t of each key, so s / t estimates the number of keys, without bias, and so for those
+// in both. Sources: Bar-Yossef et al., "Counting distinct elements in a data stream", 2002; Beyer
+// et al., "On synopses for distinct-value estimation", 2007; Dasgupta, Lang, Rhodes, Thaler, "A
+// framework for estimating stream expression cardinalities", 2016 (the common threshold). Bytes:
+// docs/formats/toolbox.md.
 //
 // Thread safety: const members from any number of threads at once, others from one alone. Threads
 // that add at once have a sketch each, to be merged.
@@ -24,16 +29,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <rocksieve/estimate/estimate.h>
 
 namespace rocksieve {
-
-class KmvSketch;
 
 struct KMinimumValuesOptions {
   uint64_t k = 1024;  // hashes that are kept, 3 .. 2^20
@@ -48,10 +51,6 @@ class KMinimumValues {
  public:
   // Throws std::invalid_argument if the options are outside of their ranges.
   explicit KMinimumValues(const KMinimumValuesOptions& options);
-  KMinimumValues(const KMinimumValues& other);
-  KMinimumValues(KMinimumValues&& other) noexcept;
-  KMinimumValues& operator=(KMinimumValues other) noexcept;
-  ~KMinimumValues();
 
   void Add(std::string_view key) { AddHash(KeyHash(key)); }
   void AddHash(uint64_t key_hash);
@@ -78,8 +77,16 @@ class KMinimumValues {
   static std::optional<KMinimumValues> Deserialize(std::string_view bytes, std::string* error);
 
  private:
-  std::unique_ptr<KmvSketch> sketch_;
-  uint64_t seed_ = 0;
+  // The distinct smallest hashes in order, at most k, and what lies below the threshold.
+  std::vector<uint64_t> Sorted(int shift) const;
+  uint64_t Threshold(const std::vector<uint64_t>& sorted) const;
+  void Compact();
+
+  size_t k_;
+  uint64_t seed_;
+  int shift_ = 0;                 // low bits that were lost on the wire, and are 0
+  uint64_t limit_ = UINT64_MAX;   // hashes from here on cannot be among the k smallest
+  std::vector<uint64_t> values_;  // in no order, with duplicates, fewer than 2 k
 };
 
 }  // namespace rocksieve
