@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "lib/format/bit_io.h"
 
@@ -18,10 +17,6 @@ int64_t SignExtend(uint32_t value, int width) {
   return static_cast<int32_t>(shifted) >> (32 - width);
 }
 
-// The root mean square of differences that a width bears: then one in 16,000 is beyond +-4 of it,
-// and wrong.
-double BearableRms(int width) { return std::ldexp(1, width - 1) / 4; }
-
 }  // namespace
 
 int DifferenceEstimator::SufficientWidth() const {
@@ -30,13 +25,6 @@ int DifferenceEstimator::SufficientWidth() const {
     const uint32_t magnitude = static_cast<uint32_t>(counter < 0 ? ~counter : counter);
     width = std::max<int>(width, std::bit_width(magnitude) + 2);
   }
-  return width;
-}
-
-int DifferenceEstimator::WidthFor(double differences, size_t counters) {
-  const double rms = std::sqrt(differences / static_cast<double>(counters));
-  int width = kLeastWidth;
-  while (width < kFullWidth && BearableRms(width) < rms) width++;
   return width;
 }
 
@@ -65,26 +53,16 @@ bool DifferenceEstimator::Read(ByteReader* in) {
   return in->ok();
 }
 
-DifferenceEstimate DifferenceEstimator::Estimate(const DifferenceEstimator& a,
-                                                 const DifferenceEstimator& b) {
+double DifferenceEstimator::Estimate(const DifferenceEstimator& a, const DifferenceEstimator& b) {
   const int width = std::min(a.width_, b.width_);
-  const int64_t largest = (int64_t{1} << (width - 1)) - 1;
   double sum = 0;
-  bool overflow = false;
   for (size_t i = 0; i < a.counters_.size(); i++) {
     const uint32_t difference =
         static_cast<uint32_t>(a.counters_[i]) - static_cast<uint32_t>(b.counters_[i]);
     const int64_t value = SignExtend(difference, width);
-    overflow |= value >= largest || value <= -largest;
     sum += static_cast<double>(value) * static_cast<double>(value);
   }
-  const double counters = static_cast<double>(a.counters_.size());
-  DifferenceEstimate estimate;
-  estimate.differences = sum;
-  estimate.standard_error = std::sqrt(2 * std::max(0.0, sum * sum - sum) / counters);
-  estimate.saturated =
-      width < kFullWidth && (overflow || std::sqrt(sum / counters) > BearableRms(width));
-  return estimate;
+  return sum;
 }
 
 }  // namespace rocksieve

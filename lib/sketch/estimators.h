@@ -4,8 +4,7 @@
 // DESCRIPTION. Each side adds its keys, one of them sends its counters, the other subtracts its
 // own: Estimate() is unbiased, whatever the sizes, with standard deviation sqrt(2 (D^2 - D) / m)
 // for m counters: 6.3 % of D at m = 512, 8.8 % at m = 256; and exact for D = 0 and 1. It is the
-// difference that it sees: for a small set beside a huge one use KMinimumValues instead. 2 ns
-// a key.
+// difference that it sees: for a small set beside a huge one use KMinimumValues. 2 ns a key.
 //
 // IMPLEMENTATION. A key adds +1 or -1 to one of m counters, both by its hash; D is estimated by
 // the sum of the squares of the counters' differences. Sources: Alon, Matias, Szegedy, "The space
@@ -19,25 +18,16 @@
 //
 // A width of less than the counters need is no loss as long as it holds their differences, which
 // is all that counts: narrow counters for replicas. If a difference was too large for the width,
-// the estimate says so (`saturated`), and is then a lower bound of the right order at best.
+// the estimate is a lower bound of the right order at best.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
-
-#include <rocksieve/estimate/estimate.h>
 
 #include "lib/format/byte_io.h"
 
 namespace rocksieve {
-
-struct DifferenceEstimate {
-  double differences = 0;
-  double standard_error = 0;
-  bool saturated = false;  // ask again with wider counters
-};
 
 class DifferenceEstimator {
  public:
@@ -52,14 +42,9 @@ class DifferenceEstimator {
     // No branch: nobody could foresee it.
     counters_[CounterOf(hash)] += static_cast<int32_t>(hash & 1) * 2 - 1;
   }
-  void Add(std::span<const uint64_t> hashes) {
-    for (uint64_t hash : hashes) Add(hash);
-  }
 
   // A width that is enough against any set that is not much larger, and against an empty one.
   int SufficientWidth() const;
-  // The smallest width at which `differences` keys do not saturate the estimate.
-  static int WidthFor(double differences, size_t counters);
 
   // REQUIRES: 3 <= width <= 32.
   void Write(int width, ByteWriter* out) const;
@@ -68,7 +53,7 @@ class DifferenceEstimator {
   bool Read(ByteReader* in);
 
   // REQUIRES: as many counters on both sides.
-  static DifferenceEstimate Estimate(const DifferenceEstimator& a, const DifferenceEstimator& b);
+  static double Estimate(const DifferenceEstimator& a, const DifferenceEstimator& b);
 
  private:
   size_t CounterOf(uint64_t hash) const {

@@ -142,12 +142,11 @@ void ReceiveSymbols(Choices* choices) {
 void ReceiveEstimator(Choices* choices) {
   const size_t counters = 1 + choices->UpTo(1023);
   DifferenceEstimator own(counters), read(counters);
-  own.Add(Hashes(choices));
+  for (const uint64_t hash : Hashes(choices)) own.Add(hash);
   const fuzz::ExactCopy message(choices->Rest());
   ByteReader in(message.view());
   if (!read.Read(&in)) return;
-  const DifferenceEstimate estimate = DifferenceEstimator::Estimate(own, read);
-  FUZZ_CHECK(estimate.differences >= 0 && estimate.standard_error >= 0);
+  FUZZ_CHECK(DifferenceEstimator::Estimate(own, read) >= 0);
 }
 
 }  // namespace

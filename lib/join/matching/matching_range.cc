@@ -201,11 +201,11 @@ absl::Status EstimateCommon(std::string_view estimator, uint64_t their_count,
   if (!theirs.Read(&in) || !in.Finished()) {
     return absl::InvalidArgumentError("the other side sent a damaged estimator");
   }
-  const DifferenceEstimate estimate =
+  const double differences =
       DifferenceEstimator::Estimate(theirs, EstimatorOf(candidates, counters, salt));
   const auto mine = static_cast<double>(candidates.size());
   const auto other = static_cast<double>(their_count);
-  *common = std::clamp((mine + other - estimate.differences) / 2, 0.0, std::min(mine, other));
+  *common = std::clamp((mine + other - differences) / 2, 0.0, std::min(mine, other));
   return absl::OkStatus();
 }
 
