@@ -28,7 +28,7 @@ RatelessEncoder::RatelessEncoder(PageVector<uint64_t> hashes, const RatelessForm
 
 void RatelessEncoder::AddByKernel(size_t symbols, std::vector<RatelessCell>* cells) {
   std::vector<PackedRatelessCell> packed(symbols + 1);
-  ActiveRatelessKernel().add_keys(ids_.data(), ids_.size(), symbols, packed.data());
+  ActiveRatelessKernel()(ids_.data(), ids_.size(), symbols, packed.data());
   cells->reserve(symbols);
   for (size_t i = cells->size(); i < symbols; i++) {
     cells->push_back({packed[i].ids, static_cast<uint32_t>(packed[i].checks_and_count >> 32),

@@ -80,22 +80,20 @@ struct alignas(16) PackedRatelessCell {
 
 inline constexpr size_t kMostKernelSymbols = size_t{1} << 20;
 
-struct RatelessKernel {
-  const char* name;
-  // Adds the keys with these ids to the symbols 0 .. symbols - 1; cells[symbols] is scratch.
-  // REQUIRES: 1 <= symbols <= kMostKernelSymbols, count < 2^32.
-  void (*add_keys)(const uint64_t* ids, size_t count, size_t symbols, PackedRatelessCell* cells);
-};
+// Adds the keys with these ids to the symbols 0 .. symbols - 1; cells[symbols] is scratch.
+// REQUIRES: 1 <= symbols <= kMostKernelSymbols, count < 2^32.
+using RatelessKernel = void (*)(const uint64_t* ids, size_t count, size_t symbols,
+                                PackedRatelessCell* cells);
 
-extern const RatelessKernel kPortableRatelessKernel;
 #if defined(__x86_64__)
-extern const RatelessKernel kAvx512RatelessKernel;
+void AddRatelessKeysByAvx512(const uint64_t* ids, size_t count, size_t symbols,
+                             PackedRatelessCell* cells);
 #endif
 
 // REQUIRES: isa is one of UsableIsas().
-const RatelessKernel& RatelessKernelFor(Isa isa);
+RatelessKernel RatelessKernelFor(Isa isa);
 
 // That of ActiveIsa().
-const RatelessKernel& ActiveRatelessKernel();
+RatelessKernel ActiveRatelessKernel();
 
 }  // namespace rocksieve

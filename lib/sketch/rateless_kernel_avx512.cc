@@ -177,7 +177,10 @@ class Block {
   alignas(64) PackedRatelessCell key_[kBlock];
 };
 
-void AddKeys(const uint64_t* ids, size_t count, size_t symbols, PackedRatelessCell* cells) {
+}  // namespace
+
+void AddRatelessKeysByAvx512(const uint64_t* ids, size_t count, size_t symbols,
+                             PackedRatelessCell* cells) {
   Block block(symbols);
   for (size_t begin = 0; begin < count; begin += kBlock) {
     const size_t left = count - begin;
@@ -187,10 +190,6 @@ void AddKeys(const uint64_t* ids, size_t count, size_t symbols, PackedRatelessCe
   }
   block.AddFirstTo(&cells[0]);
 }
-
-}  // namespace
-
-const RatelessKernel kAvx512RatelessKernel = {"avx512", AddKeys};
 
 }  // namespace rocksieve
 ROCKSIEVE_TARGET_END

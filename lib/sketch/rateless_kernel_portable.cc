@@ -85,19 +85,17 @@ void AddKeys(const uint64_t* ids, size_t count, size_t symbols, PackedRatelessCe
 
 }  // namespace
 
-const RatelessKernel kPortableRatelessKernel = {"portable", AddKeys};
-
-const RatelessKernel& RatelessKernelFor(Isa isa) {
+RatelessKernel RatelessKernelFor(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return kAvx512RatelessKernel;
+  if (isa == Isa::kAvx512) return AddRatelessKeysByAvx512;
 #else
   static_cast<void>(isa);
 #endif
-  return kPortableRatelessKernel;
+  return AddKeys;
 }
 
-const RatelessKernel& ActiveRatelessKernel() {
-  static const RatelessKernel& kernel = RatelessKernelFor(ActiveIsa());
+RatelessKernel ActiveRatelessKernel() {
+  static const RatelessKernel kernel = RatelessKernelFor(ActiveIsa());
   return kernel;
 }
 

@@ -3,12 +3,12 @@
 //
 // DESCRIPTION. Two sets with equal sums under the same salt are equal but for a chance of about
 // 2^-128, in whatever order their keys came, because each key's hash is mixed under the salt before
-// it is added modulo 2^128. Keys can be taken out again, and sums of disjoint sets add up to the
-// sum of their union. A peer that is wrong by accident cannot get by: hashes that satisfy a linear
-// relation lose it in the mixing, so wrong keys do not cancel each other unless somebody who knows
-// the salt searches for such keys (an addition modulo 2^128 of k chosen terms falls to the
-// generalised birthday attack, Wagner 2002: it is no defence against a peer that lies about itself,
-// who could as well leave out keys on both sides of its sum). 3 ns per key. Not thread-safe.
+// it is added modulo 2^128. Sums of disjoint sets add up to the sum of their union. A peer that is
+// wrong by accident cannot get by: hashes that satisfy a linear relation lose it in the mixing, so
+// wrong keys do not cancel each other unless somebody who knows the salt searches for such keys (an
+// addition modulo 2^128 of k chosen terms falls to the generalised birthday attack, Wagner 2002: it
+// is no defence against a peer that lies about itself, who could as well leave out keys on both
+// sides of its sum). 3 ns per key. Not thread-safe.
 //
 // IMPLEMENTATION. The mixing is a Feistel network over two 64-bit halves, (l, r) ->
 // (r, l ^ fold((r ^ a) * b)), four rounds (Luby, Rackoff, "How to construct pseudorandom
@@ -35,12 +35,6 @@ struct SetSum {
     count += other.count;
     low += other.low;
     high += other.high + (low < other.low);
-    return *this;
-  }
-  SetSum& operator-=(const SetSum& other) {
-    count -= other.count;
-    high -= other.high + (low < other.low);
-    low -= other.low;
     return *this;
   }
 
@@ -79,7 +73,6 @@ class SetSummer {
     return {1, left, right};
   }
   void Add(const KeyHash128& hash, SetSum* sum) const { *sum += Of(hash); }
-  void Remove(const KeyHash128& hash, SetSum* sum) const { *sum -= Of(hash); }
 
  private:
   static constexpr int kRounds = 4;

@@ -24,7 +24,7 @@ std::vector<KeyHash128> RandomHashes(size_t count, uint64_t seed) {
   return hashes;
 }
 
-TEST(SetSum, OrderDoesNotMatterAndKeysCanBeTakenOut) {
+TEST(SetSum, OrderDoesNotMatterAndPartsAddUp) {
   std::vector<KeyHash128> hashes = RandomHashes(1000, 1);
   const SetSummer summer(42);
   SetSum forward, backward, first_half, second_half;
@@ -34,13 +34,8 @@ TEST(SetSum, OrderDoesNotMatterAndKeysCanBeTakenOut) {
   for (size_t i = 0; i < hashes.size(); i++) {
     summer.Add(hashes[i], i < 500 ? &first_half : &second_half);
   }
-  SetSum both = first_half;
-  both += second_half;
-  EXPECT_EQ(both, forward);
-  both -= second_half;
-  EXPECT_EQ(both, first_half);
-  for (const KeyHash128& hash : hashes) summer.Remove(hash, &forward);
-  EXPECT_EQ(forward, SetSum());
+  first_half += second_half;
+  EXPECT_EQ(first_half, forward);
 }
 
 // The sum modulo 2^128, by the compiler's own arithmetic.
@@ -234,16 +229,15 @@ TEST(RatelessKernels, AddWhatTheMappingSays) {
         }
       }
       for (const Isa isa : UsableIsas()) {
-        const RatelessKernel& kernel = RatelessKernelFor(isa);
         std::vector<PackedRatelessCell> cells(symbols + 1);
-        kernel.add_keys(sets.remote.data(), sets.remote.size(), symbols, cells.data());
+        RatelessKernelFor(isa)(sets.remote.data(), sets.remote.size(), symbols, cells.data());
         size_t wrong = 0;
         for (size_t i = 0; i < symbols; i++) {
           wrong += cells[i].ids != expected[i].ids ||
                    cells[i].checks_and_count >> 32 != expected[i].checks ||
                    static_cast<uint32_t>(cells[i].checks_and_count) != expected[i].count;
         }
-        EXPECT_EQ(wrong, 0u) << kernel.name << ", " << symbols << " symbols, " << count << " keys";
+        EXPECT_EQ(wrong, 0u) << IsaName(isa) << ", " << symbols << " symbols, " << count << " keys";
       }
     }
   }

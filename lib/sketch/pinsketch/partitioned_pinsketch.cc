@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "lib/format/bit_io.h"
-#include "lib/sketch/pinsketch/algebra.h"
-#include "lib/sketch/pinsketch/decoder.h"
 
 namespace rocksieve::pinsketch {
 namespace {
@@ -95,55 +93,33 @@ bool PartitionedEncoder::AnswerRequest(ByteReader* request, uint64_t most_symbol
   return true;
 }
 
-struct PartitionedDecoder::Work {
-  Work(const Plan& plan, const PowerRows* rows)
-      : field(Field::OfBits(plan.field_bits)),
-        decoder(field, rows),
-        decoded(plan.groups),
-        remote_checks(plan.Checks()),
-        batches(kMostLevels + 1),
-        next_level(plan.raw_levels + 1) {}
-
-  const Field& field;
-  Decoder decoder;
-  std::vector<uint8_t> decoded;  // by group
-  std::vector<uint32_t> remote_checks;
-  std::vector<uint32_t> pending;   // groups that are not decoded, ascending
-  PageVector<uint32_t> registers;  // saved, of their sums below next_level
-  ShiftRegister sums;              // of the group in work
-  std::vector<uint32_t> ids;
-  std::vector<std::vector<ParityBatch>> batches;  // by level, as they came
-  int next_level;
-  std::vector<std::pair<int, uint32_t>> requested;
-  int requests = 0;
-};
-
 PartitionedDecoder::PartitionedDecoder(const Plan& plan, std::span<const uint64_t> own_hashes)
     : plan_(plan),
       cells_(own_hashes, plan.groups, plan.field_bits),
       own_(plan, cells_),
-      work_(std::make_unique<Work>(plan, own_.rows())),
+      field_(Field::OfBits(plan.field_bits)),
+      decoder_(field_, own_.rows()),
       found_(plan.groups),
-      known_(plan.Checks()) {}
-
-PartitionedDecoder::~PartitionedDecoder() = default;
+      known_(plan.Checks()),
+      decoded_(plan.groups),
+      remote_checks_(plan.Checks()),
+      batches_(kMostLevels + 1),
+      next_level_(plan.raw_levels + 1) {}
 
 bool PartitionedDecoder::ReadSketch(ByteReader* in) {
   BitReader bits(in->Bytes(plan_.SketchBytes()));
   if (!in->ok()) return false;
-  Work& work = *work_;
-  ShiftRegister& sums = work.sums;
-  work.registers.reserve(plan_.groups *
-                         ShiftRegister::UsualWords(static_cast<size_t>(plan_.raw_levels)));
+  registers_.reserve(plan_.groups *
+                     ShiftRegister::UsualWords(static_cast<size_t>(plan_.raw_levels)));
   for (uint32_t group = 0; group < plan_.groups; group++) {
     const std::span<const uint32_t> own = own_.OfGroup(group);
-    sums.Clear();
+    sums_.Clear();
     for (size_t i = 0; i < static_cast<size_t>(plan_.raw_levels); i++) {
-      sums.Add(work.field, own[i] ^ static_cast<uint32_t>(bits.Take(plan_.field_bits)));
+      sums_.Add(field_, own[i] ^ static_cast<uint32_t>(bits.Take(plan_.field_bits)));
     }
     if (Decode(group)) continue;
-    work.pending.push_back(group);
-    sums.Save(&work.registers);
+    pending_.push_back(group);
+    sums_.Save(&registers_);
   }
   for (size_t i = 0; i < plan_.parity_symbols.size(); i++) {
     const uint32_t symbols = plan_.parity_symbols[i];
@@ -151,66 +127,63 @@ bool PartitionedDecoder::ReadSketch(ByteReader* in) {
     const int level = plan_.raw_levels + 1 + static_cast<int>(i);
     ParityBatch batch(level, 0, plan_.groups, symbols, symbols);
     ReadBatch(&batch, plan_.field_bits, &bits);
-    work.batches[static_cast<size_t>(level)].push_back(std::move(batch));
+    batches_[static_cast<size_t>(level)].push_back(std::move(batch));
   }
-  for (uint32_t& check : work.remote_checks) check = static_cast<uint32_t>(bits.Take(kCheckBits));
+  for (uint32_t& check : remote_checks_) check = static_cast<uint32_t>(bits.Take(kCheckBits));
   if (!bits.Finished()) in->Fail();
   Climb();
   return in->ok();
 }
 
-// If the sums in work.sums are enough.
+// If the sums in sums_ are enough.
 bool PartitionedDecoder::Decode(uint32_t group) {
-  Work& work = *work_;
-  if (!work.decoder.Decode(work.sums, cells_.Group(group), &work.ids)) return false;
-  found_[group] = {static_cast<uint32_t>(differing_.size()),
-                   static_cast<uint32_t>(work.ids.size())};
-  differing_.insert(differing_.end(), work.ids.begin(), work.ids.end());
-  work.decoded[group] = 1;
+  if (!decoder_.Decode(sums_, cells_.Group(group), &ids_)) return false;
+  found_[group] = {static_cast<uint32_t>(differing_.size()), static_cast<uint32_t>(ids_.size())};
+  differing_.insert(differing_.end(), ids_.begin(), ids_.end());
+  decoded_[group] = 1;
   return true;
 }
 
 void PartitionedDecoder::Climb() {
-  while (!work_->pending.empty() && work_->next_level <= kMostLevels && SolveNextLevel()) {
+  while (!pending_.empty() && next_level_ <= kMostLevels && SolveNextLevel()) {
   }
   Check();
 }
 
 // Finds the sums of the pending groups at the next level, and decodes those that it can.
 bool PartitionedDecoder::SolveNextLevel() {
-  Work& work = *work_;
-  const int level = work.next_level;
-  std::vector<ParityBatch> batches = work.batches[static_cast<size_t>(level)];
+  const int level = next_level_;
+  std::vector<ParityBatch> batches = batches_[static_cast<size_t>(level)];
   if (batches.empty()) return false;
   uint64_t symbols = 0;
   for (const ParityBatch& batch : batches) symbols += batch.symbols.size();
-  if (symbols < work.pending.size()) return false;
+  if (symbols < pending_.size()) return false;
   // What is known of the sender's sums: our own, corrected by the differences of decoded groups.
   std::vector<uint32_t> known;
   own_.AtLevel(level, &known);
   for (uint32_t group = 0; group < plan_.groups; group++) {
-    for (uint32_t id : DifferingCells(group)) known[group] ^= PowerAtLevel(work.field, id, level);
+    for (uint32_t id : DifferingCells(group)) known[group] ^= PowerAtLevel(field_, id, level);
     for (ParityBatch& batch : batches) batch.AddToSymbols(group, known[group]);
   }
   std::vector<uint32_t> sums;
-  const ParityResult result = SolveLevel(batches, work.pending, &sums);
+  const ParityResult result = SolveLevel(batches, pending_, &sums);
   contradiction_ = result == ParityResult::kContradiction;
   if (result != ParityResult::kSolved) return false;
-  work.next_level++;
-  const PageVector<uint32_t> registers = std::move(work.registers);
-  work.registers.clear();
-  work.registers.reserve(registers.size() + ShiftRegister::kUsualGrowth * work.pending.size());
+  next_level_++;
+  const PageVector<uint32_t> registers = std::move(registers_);
+  registers_.clear();
+  registers_.reserve(registers.size() + ShiftRegister::kUsualGrowth * pending_.size());
   const uint32_t* next = registers.data();
   size_t left = 0;
-  for (size_t i = 0; i < work.pending.size(); i++) {
-    const uint32_t group = work.pending[i];
-    next = work.sums.Load(next);
-    work.sums.Add(work.field, sums[i]);
+  for (size_t i = 0; i < pending_.size(); i++) {
+    const uint32_t group = pending_[i];
+    next = sums_.Load(next);
+    sums_.Add(field_, sums[i]);
     if (Decode(group)) continue;
-    work.pending[left++] = group;
-    work.sums.Save(&work.registers);
+    pending_[left++] = group;
+    sums_.Save(&registers_);
   }
-  work.pending.resize(left);
+  pending_.resize(left);
   return true;
 }
 
@@ -220,9 +193,9 @@ void PartitionedDecoder::Check() {
     const uint32_t begin = block * kGroupsPerCheck;
     const uint32_t end = std::min<uint64_t>(plan_.groups, uint64_t{begin} + kGroupsPerCheck);
     bool all = true;
-    uint32_t check = own_.checks()[block] ^ work_->remote_checks[block];
+    uint32_t check = own_.checks()[block] ^ remote_checks_[block];
     for (uint32_t group = begin; group < end; group++) {
-      all &= work_->decoded[group] != 0;
+      all &= decoded_[group] != 0;
       for (uint32_t id : DifferingCells(group)) check ^= CellCheck(group, id);
     }
     known_[block] = all && check == 0;
@@ -230,65 +203,57 @@ void PartitionedDecoder::Check() {
   }
 }
 
-bool PartitionedDecoder::all_known() const {
-  return std::all_of(known_.begin(), known_.end(), [](uint8_t known) { return known != 0; });
-}
-
 bool PartitionedDecoder::WantsMore() const {
-  return !work_->pending.empty() && !contradiction_ && work_->requests < kMostRequests &&
-         work_->next_level <= kMostLevels;
+  return !pending_.empty() && !contradiction_ && requests_ < kMostRequests &&
+         next_level_ <= kMostLevels;
 }
 
 // For the level at which the climb stopped the number of unknowns is certain; what it says about
 // the mean number of differences per group tells how many will be left at the levels above.
 void PartitionedDecoder::WriteRequest(ByteWriter* out) {
-  Work& work = *work_;
-  const double pending = static_cast<double>(work.pending.size());
+  const double pending = static_cast<double>(pending_.size());
   // If not one group is decoded, there may be any number of differences: take the fewest.
-  const double mean =
-      MeanWith(std::min(pending, plan_.groups - 0.7) / plan_.groups, work.next_level);
-  const double share = PoissonAtLeast(mean, work.next_level);
-  work.requested.clear();
-  for (int level = work.next_level; level <= kMostLevels; level++) {
+  const double mean = MeanWith(std::min(pending, plan_.groups - 0.7) / plan_.groups, next_level_);
+  const double share = PoissonAtLeast(mean, next_level_);
+  requested_.clear();
+  for (int level = next_level_; level <= kMostLevels; level++) {
     const double left = pending * PoissonAtLeast(mean, level) / share;
-    if (level > work.next_level && left < kAskLevelsUntil) break;
+    if (level > next_level_ && left < kAskLevelsUntil) break;
     uint64_t have = 0, first = 0;
-    for (const ParityBatch& batch : work.batches[static_cast<size_t>(level)]) {
+    for (const ParityBatch& batch : batches_[static_cast<size_t>(level)]) {
       if (first == 0) first = batch.symbols.size();
       have += batch.symbols.size();
     }
-    const bool stuck = level == work.next_level;
+    const bool stuck = level == next_level_;
     uint64_t want = stuck ? SymbolsForKnown(left) : SymbolsForExpected(left);
     if (have > 0 && have * kSmallestShare / 2 < want) have = 0;  // they will not be of use
     if (stuck && have >= want) want = have + 8 + have / 16;
     if (have >= want) continue;
     const uint64_t more = std::max(want - have, have / kSmallestShare + 1);
-    work.requested.emplace_back(level,
-                                static_cast<uint32_t>(std::min<uint64_t>(more, plan_.groups)));
+    requested_.emplace_back(level, static_cast<uint32_t>(std::min<uint64_t>(more, plan_.groups)));
   }
-  out->Varint(work.requested.size());
-  for (const auto& [level, symbols] : work.requested) {
+  out->Varint(requested_.size());
+  for (const auto& [level, symbols] : requested_) {
     out->Varint(static_cast<uint64_t>(level));
     out->Varint(symbols);
   }
-  work.requests++;
+  requests_++;
 }
 
 bool PartitionedDecoder::ReadMore(ByteReader* in) {
-  Work& work = *work_;
   uint64_t symbols = 0;
-  for (const auto& [level, count] : work.requested) symbols += count;
+  for (const auto& [level, count] : requested_) symbols += count;
   BitReader bits(in->Bytes((symbols * static_cast<uint64_t>(plan_.field_bits) + 7) / 8));
   if (!in->ok()) return false;
-  for (const auto& [level, count] : work.requested) {
-    std::vector<ParityBatch>& batches = work.batches[static_cast<size_t>(level)];
+  for (const auto& [level, count] : requested_) {
+    std::vector<ParityBatch>& batches = batches_[static_cast<size_t>(level)];
     const size_t first = batches.empty() ? count : batches[0].symbols.size();
     ParityBatch batch(level, static_cast<int>(batches.size()), plan_.groups, count,
                       static_cast<uint32_t>(first));
     ReadBatch(&batch, plan_.field_bits, &bits);
     batches.push_back(std::move(batch));
   }
-  work.requested.clear();
+  requested_.clear();
   if (!bits.Finished()) in->Fail();
   Climb();
   return in->ok();

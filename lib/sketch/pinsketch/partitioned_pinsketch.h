@@ -38,12 +38,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lib/format/byte_io.h"
 #include "lib/memory/page_pool.h"
+#include "lib/sketch/pinsketch/algebra.h"
+#include "lib/sketch/pinsketch/decoder.h"
 #include "lib/sketch/pinsketch/parity.h"
 #include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/pinsketch/sums.h"
@@ -77,7 +79,6 @@ class PartitionedDecoder {
  public:
   // The plan may come from a peer: see Plan::Read.
   PartitionedDecoder(const Plan& plan, std::span<const uint64_t> own_hashes);
-  ~PartitionedDecoder();
 
   // False, with the reader failed, if the message is too short. Call it once, first.
   bool ReadSketch(ByteReader* in);
@@ -95,7 +96,6 @@ class PartitionedDecoder {
   bool IsKnown(uint32_t group) const { return known_[group / kGroupsPerCheck] != 0; }
   // Known or not, for each 64 groups: what the other side must be told.
   const std::vector<uint8_t>& known_blocks() const { return known_; }
-  bool all_known() const;
   // The ids of the cells that are odd on one side and not on the other, ascending.
   // REQUIRES: IsKnown(group).
   std::span<const uint32_t> DifferingCells(uint32_t group) const {
@@ -109,7 +109,6 @@ class PartitionedDecoder {
   }
 
  private:
-  struct Work;
   struct Found {
     uint32_t begin = 0, count = 0;  // in differing_
   };
@@ -122,10 +121,21 @@ class PartitionedDecoder {
   const Plan plan_;
   const CellTable cells_;
   const GroupSums own_;
-  std::unique_ptr<Work> work_;
+  const Field& field_;
+  Decoder decoder_;
   PageVector<uint32_t> differing_;  // of decoded groups, in the order in which they were decoded
   std::vector<Found> found_;        // by group
   std::vector<uint8_t> known_;
+  std::vector<uint8_t> decoded_;  // by group
+  std::vector<uint32_t> remote_checks_;
+  std::vector<uint32_t> pending_;   // groups that are not decoded, ascending
+  PageVector<uint32_t> registers_;  // saved, of their sums below next_level_
+  ShiftRegister sums_;              // of the group in work
+  std::vector<uint32_t> ids_;
+  std::vector<std::vector<ParityBatch>> batches_;  // by level, as they came
+  int next_level_;
+  std::vector<std::pair<int, uint32_t>> requested_;
+  int requests_ = 0;
   // A wrong decoding was noticed: some groups stay unknown, however many symbols come.
   bool contradiction_ = false;
 };

@@ -254,11 +254,6 @@ class Positions {
   Positions(const PositionPlan& plan, uint64_t count, uint64_t salt)
       : field_bits_(plan.field_bits), groups_(plan.groups), count_(count), salt_(salt) {}
 
-  Cell CellOf(uint64_t position) const {
-    const uint64_t block = position / groups_, place = position % groups_ + Begin(block);
-    return {static_cast<uint32_t>(place < groups_ ? place : place - groups_),
-            static_cast<uint32_t>(1 + block)};
-  }
   // Nothing if there is no position with that cell. REQUIRES: a cell of the plan.
   std::optional<uint64_t> At(const Cell& cell) const {
     const uint64_t block = cell.id - 1, begin = Begin(block);
