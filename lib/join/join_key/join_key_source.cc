@@ -17,75 +17,13 @@ namespace {
 // the other byte and its join key.
 constexpr char kAbsent = 0, kPresent = 1;
 
-class WithoutFirstByte final : public Cursor {
- public:
-  explicit WithoutFirstByte(std::unique_ptr<Cursor> cursor) : cursor_(std::move(cursor)) {}
-  bool Next(Row* row) override {
-    if (!cursor_->Next(row)) return false;
+std::unique_ptr<Cursor> WithoutFirstByte(std::unique_ptr<Cursor> rows) {
+  return Over(std::move(rows), [](Cursor* from, Row* row) {
+    if (!from->Next(row)) return false;
     row->key.remove_prefix(1);
     return true;
-  }
-  absl::Status status() const override { return cursor_->status(); }
-
- private:
-  const std::unique_ptr<Cursor> cursor_;
-};
-
-class PrefixCursor final : public Cursor {
- public:
-  // Of a prefix in the interval, all keys are at least as large as its beginning; its end may lie
-  // below keys whose prefix is in it.
-  PrefixCursor(Source* rows, KeyInterval interval, size_t prefix_bytes)
-      : interval_(std::move(interval)),
-        prefix_bytes_(prefix_bytes),
-        cursor_(rows->Scan({interval_.begin, std::nullopt})) {}
-
-  bool Next(Row* row) override {
-    Row whole;
-    while (!ended_ && cursor_->Next(&whole)) {
-      if (whole.key.size() < prefix_bytes_) continue;
-      const std::string_view prefix = whole.key.substr(0, prefix_bytes_);
-      if (prefix < interval_.begin) continue;
-      ended_ = interval_.end && prefix >= *interval_.end;
-      if (ended_) return false;
-      PackRow(whole, &packed_);
-      *row = {prefix, packed_};
-      return true;
-    }
-    ended_ = true;
-    return false;
-  }
-  absl::Status status() const override { return cursor_->status(); }
-
- private:
-  const KeyInterval interval_;
-  const size_t prefix_bytes_;
-  const std::unique_ptr<Cursor> cursor_;
-  std::string packed_;
-  bool ended_ = false;
-};
-
-class ShortKeysCursor final : public Cursor {
- public:
-  ShortKeysCursor(Source* rows, size_t prefix_bytes)
-      : prefix_bytes_(prefix_bytes), cursor_(rows->Scan({})) {}
-  bool Next(Row* row) override {
-    Row whole;
-    while (cursor_->Next(&whole)) {
-      if (whole.key.size() >= prefix_bytes_) continue;
-      PackRow(whole, &packed_);
-      *row = {std::string_view(), packed_};
-      return true;
-    }
-    return false;
-  }
-  absl::Status status() const override { return cursor_->status(); }
-
- private:
-  const size_t prefix_bytes_;
-  const std::unique_ptr<Cursor> cursor_;
-  std::string packed_;
-};
+  });
+}
 
 }  // namespace
 
@@ -118,20 +56,48 @@ JoinKeySource::JoinKeySource(std::unique_ptr<Source> sorted, bool any_absent)
 std::unique_ptr<Cursor> JoinKeySource::Scan(const KeyInterval& interval) {
   KeyInterval present{kPresent + interval.begin, std::nullopt};
   if (interval.end) present.end = kPresent + *interval.end;
-  return std::make_unique<WithoutFirstByte>(sorted_->Scan(present));
+  return WithoutFirstByte(sorted_->Scan(present));
 }
 
 std::unique_ptr<Cursor> JoinKeySource::ScanAbsent() {
   if (!any_absent_) return nullptr;
-  return std::make_unique<WithoutFirstByte>(sorted_->Scan({"", std::string(1, kPresent)}));
+  return WithoutFirstByte(sorted_->Scan({"", std::string(1, kPresent)}));
 }
 
 std::unique_ptr<Cursor> KeyPrefixSource::Scan(const KeyInterval& interval) {
-  return std::make_unique<PrefixCursor>(rows_.get(), interval, prefix_bytes_);
+  // Of a prefix in the interval, all keys are at least as large as its beginning; its end may lie
+  // below keys whose prefix is in it.
+  auto next = [interval, prefix_bytes = prefix_bytes_, packed = std::string(), ended = false](
+                  Cursor* from, Row* row) mutable {
+    Row whole;
+    while (!ended && from->Next(&whole)) {
+      if (whole.key.size() < prefix_bytes) continue;
+      const std::string_view prefix = whole.key.substr(0, prefix_bytes);
+      if (prefix < interval.begin) continue;
+      ended = interval.end && prefix >= *interval.end;
+      if (ended) return false;
+      PackRow(whole, &packed);
+      *row = {prefix, packed};
+      return true;
+    }
+    ended = true;
+    return false;
+  };
+  return Over(rows_->Scan({interval.begin, std::nullopt}), std::move(next));
 }
 
 std::unique_ptr<Cursor> KeyPrefixSource::ScanAbsent() {
-  return std::make_unique<ShortKeysCursor>(rows_.get(), prefix_bytes_);
+  return Over(rows_->Scan({}), [prefix_bytes = prefix_bytes_, packed = std::string()](
+                                   Cursor* from, Row* row) mutable {
+    Row whole;
+    while (from->Next(&whole)) {
+      if (whole.key.size() >= prefix_bytes) continue;
+      PackRow(whole, &packed);
+      *row = {std::string_view(), packed};
+      return true;
+    }
+    return false;
+  });
 }
 
 namespace {
@@ -162,34 +128,6 @@ std::string LongestKey(std::string_view join_key) {
   }
   return key;
 }
-
-class WholeRowCursor final : public Cursor {
- public:
-  WholeRowCursor(Source* rows, const KeyInterval& interval, WholeRowSource::Values values)
-      : interval_(interval), values_(values), cursor_(rows->Scan(KeysOfWholeRows(interval))) {}
-
-  bool Next(Row* row) override {
-    Row whole;
-    while (!ended_ && cursor_->Next(&whole)) {
-      WholeRowJoinKey(whole, &join_key_);
-      if (!begun_ && join_key_ < interval_.begin) continue;
-      begun_ = true;
-      if (interval_.end && join_key_ >= *interval_.end) break;
-      *row = {join_key_, values_ == WholeRowSource::Values::kGiven ? whole.value : ""};
-      return true;
-    }
-    ended_ = true;
-    return false;
-  }
-  absl::Status status() const override { return cursor_->status(); }
-
- private:
-  const KeyInterval interval_;
-  const WholeRowSource::Values values_;
-  const std::unique_ptr<Cursor> cursor_;
-  std::string join_key_;
-  bool begun_ = false, ended_ = false;
-};
 
 }  // namespace
 
@@ -271,7 +209,21 @@ KeyInterval WholeRowsOfKeys(const KeyInterval& keys) {
 }
 
 std::unique_ptr<Cursor> WholeRowSource::Scan(const KeyInterval& interval) {
-  return std::make_unique<WholeRowCursor>(rows_.get(), interval, values_);
+  auto next = [interval, values = values_, join_key = std::string(), begun = false, ended = false](
+                  Cursor* from, Row* row) mutable {
+    Row whole;
+    while (!ended && from->Next(&whole)) {
+      WholeRowJoinKey(whole, &join_key);
+      if (!begun && join_key < interval.begin) continue;
+      begun = true;
+      if (interval.end && join_key >= *interval.end) break;
+      *row = {join_key, values == Values::kGiven ? whole.value : ""};
+      return true;
+    }
+    ended = true;
+    return false;
+  };
+  return Over(rows_->Scan(KeysOfWholeRows(interval)), std::move(next));
 }
 
 absl::Status UnpackingResultSink::Add(const Row& row, Side from) {

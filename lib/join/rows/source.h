@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -41,6 +42,24 @@ class Cursor {
   virtual bool Next(Row* row) = 0;
   virtual absl::Status status() const = 0;
 };
+
+// What `next(Cursor*, Row*)` makes of the rows of another cursor.
+template <typename NextRow>
+class CursorOver final : public Cursor {
+ public:
+  CursorOver(std::unique_ptr<Cursor> from, NextRow next)
+      : from_(std::move(from)), next_(std::move(next)) {}
+  bool Next(Row* row) override { return next_(from_.get(), row); }
+  absl::Status status() const override { return from_->status(); }
+
+ private:
+  const std::unique_ptr<Cursor> from_;
+  NextRow next_;
+};
+template <typename NextRow>
+std::unique_ptr<Cursor> Over(std::unique_ptr<Cursor> from, NextRow next) {
+  return std::make_unique<CursorOver<NextRow>>(std::move(from), std::move(next));
+}
 
 // Filters that a side has already, such as those in a database's SST files: they can be sent at
 // once, where a filter of this protocol's own needs a scan of the keys first.
