@@ -17,7 +17,6 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/format/byte_io.h"
-#include "lib/format/coding.h"
 #include "lib/join/rows/return_if_error.h"
 
 namespace rocksieve::join {
@@ -99,16 +98,20 @@ absl::Status TemporaryFile::Error(const char* doing, int error) const {
 
 namespace {
 
-// Before each row: bytes of the key, bytes of the value, twice, plus 1 if it is the server's.
-constexpr size_t kHeadBytes = 16;
+absl::Status Damaged() {
+  return absl::DataLossError(
+      "a temporary file does not hold what was written to it: its disk is broken");
+}
 
 }  // namespace
 
+// A row is twice the bytes of the value, plus 1 if it is the server's, the key with its length, and
+// the value.
 absl::Status RowSpool::Add(const Row& row, Side from) {
-  char head[kHeadBytes];
-  StoreLittleEndian64(head, row.key.size());
-  StoreLittleEndian64(head + 8, 2 * row.value.size() + (from == Side::kServer ? 1 : 0));
-  tail_.append(head, sizeof(head)).append(row.key).append(row.value);
+  ByteWriter out(&tail_);
+  out.Varint(2 * row.value.size() + (from == Side::kServer ? 1 : 0));
+  out.String(row.key);
+  out.Bytes(row.value);
   if (tail_.size() <= memory_bytes_) return absl::OkStatus();
   if (file_ == nullptr) {
     absl::StatusOr<std::unique_ptr<TemporaryFile>> file = TemporaryFile::Create(directory_);
@@ -116,58 +119,40 @@ absl::Status RowSpool::Add(const Row& row, Side from) {
     file_ = *std::move(file);
   }
   const absl::Status status = file_->Append(tail_);
+  pieces_.push_back(tail_.size());
   tail_.clear();
   return status;
 }
 
 absl::Status RowSpool::Visit(
     const std::function<absl::Status(const Row& row, Side from)>& visit) const {
-  const uint64_t in_file = file_ == nullptr ? 0 : file_->bytes();
-  const uint64_t end = in_file + tail_.size();
-  // Rows do not straddle: each is in the file or in the tail as a whole.
-  std::string buffer;
-  uint64_t buffer_offset = 0;  // in the file
-  const auto at = [&](uint64_t offset, uint64_t bytes, std::string_view* found) -> absl::Status {
-    if (offset >= in_file) {
-      *found = std::string_view(tail_).substr(offset - in_file, bytes);
-      return absl::OkStatus();
+  const auto visit_all = [&visit](std::string_view rows) -> absl::Status {
+    ByteReader in(rows);
+    while (in.remaining() > 0) {
+      const uint64_t twice_value_bytes = in.Varint();
+      const std::string_view key = in.String(), value = in.Bytes(twice_value_bytes / 2);
+      if (!in.ok()) return Damaged();
+      RETURN_IF_ERROR(
+          visit({key, value}, twice_value_bytes % 2 != 0 ? Side::kServer : Side::kClient));
     }
-    if (offset < buffer_offset || offset + bytes > buffer_offset + buffer.size()) {
-      buffer.resize(std::min<uint64_t>(std::max<uint64_t>(bytes, memory_bytes_), in_file - offset));
-      buffer_offset = offset;
-      RETURN_IF_ERROR(file_->Read(offset, buffer.size(), buffer.data()));
-    }
-    *found = std::string_view(buffer).substr(offset - buffer_offset, bytes);
     return absl::OkStatus();
   };
-  for (uint64_t offset = 0; offset < end;) {
-    std::string_view head, body;
-    absl::Status status = at(offset, kHeadBytes, &head);
-    if (!status.ok()) return status;
-    const uint64_t key_bytes = LoadLittleEndian64(head.data());
-    const uint64_t twice_value_bytes = LoadLittleEndian64(head.data() + 8);
-    const uint64_t bytes = key_bytes + twice_value_bytes / 2;
-    status = at(offset + kHeadBytes, bytes, &body);
-    if (!status.ok()) return status;
-    status = visit({body.substr(0, key_bytes), body.substr(key_bytes)},
-                   twice_value_bytes % 2 != 0 ? Side::kServer : Side::kClient);
-    if (!status.ok()) return status;
-    offset += kHeadBytes + bytes;
+  std::string piece;
+  uint64_t offset = 0;
+  for (const size_t bytes : pieces_) {
+    piece.resize(bytes);
+    RETURN_IF_ERROR(file_->Read(offset, bytes, piece.data()));
+    RETURN_IF_ERROR(visit_all(piece));
+    offset += bytes;
   }
-  return absl::OkStatus();
+  return visit_all(tail_);
 }
 
 absl::Status RowSpool::Clear() {
   if (tail_.capacity() > 2 * memory_bytes_) std::string().swap(tail_);
   tail_.clear();
+  pieces_.clear();
   return file_ == nullptr ? absl::OkStatus() : file_->Clear();
-}
-
-absl::Status SpoolingSink::Commit() {
-  absl::Status status =
-      rows_.Visit([this](const Row& row, Side from) { return sink_->Add(row, from); });
-  if (status.ok()) status = sink_->Commit();
-  return status.ok() ? rows_.Clear() : status;
 }
 
 namespace {
@@ -175,11 +160,6 @@ namespace {
 // Of rows; a block with a larger row is as large as that.
 constexpr size_t kBlockBytes = 128 << 10;
 constexpr int kCompressionLevel = 1;
-
-absl::Status Damaged() {
-  return absl::DataLossError(
-      "a temporary file does not hold what was written to it: its disk is broken");
-}
 
 }  // namespace
 

@@ -74,22 +74,7 @@ class RowSpool {
   const size_t memory_bytes_;
   std::string tail_;  // what is not in the file
   std::unique_ptr<TemporaryFile> file_;
-};
-
-// Gives a sink only what is committed, for one that cannot take rows back.
-class SpoolingSink final : public Sink {
- public:
-  // `sink` must outlive it.
-  explicit SpoolingSink(Sink* sink, std::string directory = "")
-      : sink_(sink), rows_(std::move(directory)) {}
-
-  absl::Status Add(const Row& row, Side from) override { return rows_.Add(row, from); }
-  absl::Status Commit() override;
-  absl::Status Discard() override { return rows_.Clear(); }
-
- private:
-  Sink* const sink_;
-  RowSpool rows_;
+  std::vector<size_t> pieces_;  // bytes of the tails that are in it; no row is in two of them
 };
 
 // Rows in order in a temporary file, in compressed blocks with an index of them in memory.
