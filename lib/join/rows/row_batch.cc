@@ -17,21 +17,14 @@ namespace rocksieve::join {
 
 namespace {
 
-using Context = std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)>;
-
 constexpr size_t kPieceBytes = 1 << 20;
 constexpr int kMostWindowLog = 23;  // what AppendCompressed() makes needs no more
 // Of zstd's buffers and tables beside the window: three blocks of 128 KiB, and ours.
 constexpr uint64_t kBlockBytes = 640 << 10;
 
-Context NewContext(Compression compression) {
+ZstdContext NewContext(Compression compression) {
   constexpr int kDenseLevel = 3, kQuickLevel = -20;
-  const int level = compression == Compression::kDense ? kDenseLevel : kQuickLevel;
-  Context context(ZSTD_createCCtx(), ZSTD_freeCCtx);
-  if (context == nullptr) throw std::bad_alloc();
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
-  return context;
+  return NewZstdContext(compression == Compression::kDense ? kDenseLevel : kQuickLevel);
 }
 
 // Of a zstd frame: its content if it is a single segment, else what its window descriptor says (RFC
@@ -55,6 +48,16 @@ size_t Checked(size_t result) {
 
 }  // namespace
 
+void ZstdFree::operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+
+ZstdContext NewZstdContext(int level) {
+  ZstdContext context(ZSTD_createCCtx());
+  if (context == nullptr) throw std::bad_alloc();
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  return context;
+}
+
 void AppendCompressed(std::string_view raw, std::string* out, Compression compression) {
   ByteWriter(out).Varint(raw.size());
   const size_t begin = out->size();
@@ -63,17 +66,6 @@ void AppendCompressed(std::string_view raw, std::string* out, Compression compre
                                              out->size() - begin, raw.data(), raw.size()));
   out->resize(begin + size);
 }
-
-struct PieceCompressor::Stream {
-  explicit Stream(Compression compression) : context(NewContext(compression)) {}
-
-  Context context;
-  std::string buffer = std::string(ZSTD_CStreamOutSize(), '\0');
-};
-
-PieceCompressor::PieceCompressor(Compression compression) : compression_(compression) {}
-PieceCompressor::~PieceCompressor() = default;
-PieceCompressor& PieceCompressor::operator=(PieceCompressor&&) noexcept = default;
 
 void PieceCompressor::Add(std::string_view raw) {
   raw_bytes_ += raw.size();
@@ -86,19 +78,22 @@ void PieceCompressor::Add(std::string_view raw) {
 }
 
 void PieceCompressor::Compress(std::string_view raw, bool last) {
-  if (stream_ == nullptr) stream_ = std::make_unique<Stream>(compression_);
+  if (context_ == nullptr) {
+    context_ = NewContext(compression_);
+    buffer_.resize(ZSTD_CStreamOutSize());
+  }
   ZSTD_inBuffer input{raw.data(), raw.size(), 0};
   for (size_t left = 1; left > 0;) {
-    ZSTD_outBuffer output{stream_->buffer.data(), stream_->buffer.size(), 0};
-    left = Checked(ZSTD_compressStream2(stream_->context.get(), &output, &input,
-                                        last ? ZSTD_e_end : ZSTD_e_continue));
-    compressed_.append(stream_->buffer.data(), output.pos);
+    ZSTD_outBuffer output{buffer_.data(), buffer_.size(), 0};
+    left = Checked(
+        ZSTD_compressStream2(context_.get(), &output, &input, last ? ZSTD_e_end : ZSTD_e_continue));
+    compressed_.append(buffer_.data(), output.pos);
     if (!last) left = input.size - input.pos;  // the rest may stay with zstd
   }
 }
 
 void PieceCompressor::Finish(std::string* out) {
-  if (stream_ == nullptr) {
+  if (context_ == nullptr) {
     AppendCompressed(pending_, out, compression_);
   } else {
     Compress(pending_, /*last=*/true);

@@ -21,9 +21,17 @@
 #include "lib/join/rows/source.h"
 #include "lib/memory/page_pool.h"
 
+struct ZSTD_CCtx_s;  // zstd.h
+
 namespace rocksieve::join {
 
 // zstd, with limits and a checksum.
+
+struct ZstdFree {
+  void operator()(ZSTD_CCtx_s* context) const;
+};
+using ZstdContext = std::unique_ptr<ZSTD_CCtx_s, ZstdFree>;
+ZstdContext NewZstdContext(int level);
 
 // How hard zstd tries; what it makes is read alike.
 enum class Compression : uint8_t {
@@ -38,9 +46,8 @@ void AppendCompressed(std::string_view raw, std::string* out,
 // The same of what comes piece by piece, in a few megabytes beside what is compressed already.
 class PieceCompressor {
  public:
-  explicit PieceCompressor(Compression compression = Compression::kDense);
-  ~PieceCompressor();
-  PieceCompressor& operator=(PieceCompressor&&) noexcept;
+  explicit PieceCompressor(Compression compression = Compression::kDense)
+      : compression_(compression) {}
   void Add(std::string_view raw);
   uint64_t raw_bytes() const { return raw_bytes_; }
   // Of memory that the compressed bytes take so far; the last piece may not be among them yet.
@@ -49,12 +56,11 @@ class PieceCompressor {
   void Finish(std::string* out);
 
  private:
-  struct Stream;
   void Compress(std::string_view raw, bool last);
 
   Compression compression_;
-  std::unique_ptr<Stream> stream_;  // null until a piece is compressed
-  std::string pending_;
+  ZstdContext context_;  // null until a piece is compressed
+  std::string pending_, buffer_;
   PageString compressed_;
   uint64_t raw_bytes_ = 0;
 };

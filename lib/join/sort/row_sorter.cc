@@ -163,20 +163,8 @@ constexpr int kCompressionLevel = 1;
 
 }  // namespace
 
-// A block is rows, each as two strings with their lengths, in a zstd frame with a checksum.
-struct SortedRunWriter::Compressor {
-  Compressor() : context(ZSTD_createCCtx()) {
-    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kCompressionLevel);
-    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-  }
-  ~Compressor() { ZSTD_freeCCtx(context); }
-  ZSTD_CCtx* const context;
-};
-
 SortedRunWriter::SortedRunWriter()
-    : run_(std::make_unique<SortedRun>()), compressor_(std::make_unique<Compressor>()) {}
-
-SortedRunWriter::~SortedRunWriter() = default;
+    : run_(std::make_unique<SortedRun>()), context_(NewZstdContext(kCompressionLevel)) {}
 
 absl::StatusOr<std::unique_ptr<SortedRunWriter>> SortedRunWriter::Create(
     const std::string& directory) {
@@ -187,6 +175,7 @@ absl::StatusOr<std::unique_ptr<SortedRunWriter>> SortedRunWriter::Create(
   return writer;
 }
 
+// A block is rows, each as two strings with their lengths, in a zstd frame with a checksum.
 absl::Status SortedRunWriter::Add(const Row& row) {
   if (run_->keys_ == 0 || row.key != last_key_) {
     run_->keys_++;
@@ -202,8 +191,8 @@ absl::Status SortedRunWriter::Add(const Row& row) {
 absl::Status SortedRunWriter::FinishBlock() {
   if (raw_.empty()) return absl::OkStatus();
   packed_.resize(ZSTD_compressBound(raw_.size()));
-  const size_t size = ZSTD_compress2(compressor_->context, packed_.data(), packed_.size(),
-                                     raw_.data(), raw_.size());
+  const size_t size =
+      ZSTD_compress2(context_.get(), packed_.data(), packed_.size(), raw_.data(), raw_.size());
   if (ZSTD_isError(size)) return absl::ResourceExhaustedError(ZSTD_getErrorName(size));
   run_->blocks_.push_back({std::move(first_key_), run_->file_->bytes(), size, raw_.size()});
   run_->largest_block_bytes_ = std::max<uint64_t>(run_->largest_block_bytes_, raw_.size());

@@ -22,6 +22,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 
 namespace rocksieve::join {
@@ -106,20 +107,17 @@ class SortedRunWriter {
  public:
   // In a temporary file in `directory`.
   static absl::StatusOr<std::unique_ptr<SortedRunWriter>> Create(const std::string& directory);
-  ~SortedRunWriter();
 
   // REQUIRES: the key is not below the one before.
   absl::Status Add(const Row& row);
   absl::StatusOr<std::unique_ptr<SortedRun>> Finish();
 
  private:
-  struct Compressor;
-
   SortedRunWriter();
   absl::Status FinishBlock();
 
   std::unique_ptr<SortedRun> run_;
-  std::unique_ptr<Compressor> compressor_;
+  const ZstdContext context_;
   std::string raw_, packed_, first_key_, last_key_;
 };
 
