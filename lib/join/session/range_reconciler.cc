@@ -14,13 +14,17 @@
 namespace rocksieve::join {
 
 OpenedRange RangeReconciler::Opened(const ClientRange& range, const Facts& facts) const {
-  const ClientSessionOptions& options = context_->options;
+  const ClientSessionOptions& session = context_->options;
   OpenedRange opened;
-  opened.session_salt = options.salt;
-  opened.range = range.number;
-  opened.attempt = range.attempt;
-  opened.is_client = true;
-  opened.begins = !std::get<ClientRange::Opening>(range.phase).server_begins;
+  MatchingOptions& options = opened.options;
+  options.salt = context_->SaltOf(range);
+  options.attempt = range.attempt;
+  options.is_client = true;
+  options.begins = !std::get<ClientRange::Opening>(range.phase).server_begins;
+  options.planner = session.planner;
+  options.most_message_bytes = session.most_message_bytes;
+  options.memory = session.memory;
+  options.filters = range.filters.get();
   opened.theirs = facts.sum;
   opened.pruning = facts.pruning;
   opened.prunes = range.pruned;
@@ -28,9 +32,6 @@ OpenedRange RangeReconciler::Opened(const ClientRange& range, const Facts& facts
   opened.their_pass_rate = context_->answer.existing_pass_rate;
   opened.counters = CountersFor(context_->source->EstimateKeys(), context_->answer.keys);
   opened.common = static_cast<double>(facts.common);
-  opened.most_message_bytes = options.most_message_bytes;
-  opened.memory = options.memory;
-  opened.filters = range.filters.get();
   return opened;
 }
 
@@ -45,13 +46,13 @@ absl::Status RangeReconciler::Begin(ClientRange* range, const Facts& facts) {
     opened.common = common;
     opened.counters = CountersIn(facts.estimator);
     // As the one with fewer keys begins: those that it alone has cost most.
-    opened.begins = range->keys.sum.count < facts.sum.count;
-    if (!opened.begins) {
+    opened.options.begins = range->keys.sum.count < facts.sum.count;
+    if (!opened.options.begins) {
       Step yield{range->number, Reconciliation::YieldStep(common, opened.counters)};
       RETURN_IF_ERROR(context_->Send(yield, range));
     }
   }
-  const MatchingOptions options = OptionsFor(opened, range->keys, context_->options.planner);
+  const MatchingOptions options = OptionsFor(opened, range->keys);
   const bool same_keys = facts.outcome == Facts::Outcome::kSameKeys;
   RETURN_IF_ERROR(same_keys ? absl::OkStatus() : CheckMostBytes(*range, options));
   range->keys_memory.Release();  // the Reconciliation holds them from now on

@@ -183,20 +183,12 @@ std::optional<CommonKeys> CommonByPruning(const OpenedRange& range, const RangeK
 
 }  // namespace
 
-MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys,
-                           const PlannerOptions& wanted) {
-  MatchingOptions options;
-  options.salt = RangeSalt(range.session_salt, range.range, range.attempt);
-  options.attempt = range.attempt;
-  options.is_client = range.is_client;
-  options.begins = range.begins;
+MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys) {
+  MatchingOptions options = range.options;
   options.their_count = static_cast<double>(range.their_candidates());
   options.their_count_is_exact = true;
   options.most_list_entries = range.their_candidates();
-  options.most_message_bytes = range.most_message_bytes;
   options.longest_key_bytes = keys.longest_key_bytes;
-  options.filters = range.filters;
-  options.memory = range.memory;
   options.kept_bytes = VectorBytes(keys.digests);
 
   const uint64_t mine = keys.candidates.size();
@@ -208,9 +200,9 @@ MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys,
                                 : CommonError(range.counters, options.common,
                                               static_cast<double>(mine), options.their_count);
 
-  options.planner = wanted;
   // With existing SST filters or without, ranges are reconciled as is cheapest.
-  if (wanted.strategy == Strategy::kSstFilters) options.planner.strategy = Strategy::kAuto;
+  Strategy& strategy = options.planner.strategy;
+  if (strategy == Strategy::kSstFilters) strategy = Strategy::kAuto;
   options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
                           static_cast<double>(keys.sum.count), keys.front_coded_bits_per_key};
   return options;

@@ -206,18 +206,18 @@ absl::Status ServerRanges::Receive(const Open& open) {
 absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, RangeKeys keys,
                                             ServerRange* range, Facts* facts) {
   OpenedRange opened;
-  opened.session_salt = agreement_.salt;
-  opened.range = open.range;
-  opened.attempt = open.attempt;
-  opened.begins = open.server_begins;
+  const uint64_t salt = RangeSalt(agreement_.salt, open.range, open.attempt);
+  opened.options.salt = salt;
+  opened.options.attempt = open.attempt;
+  opened.options.begins = open.server_begins;
+  opened.options.planner = options_.planner;
+  opened.options.most_message_bytes = options_.most_message_bytes;
+  opened.options.memory = options_.memory;
   opened.theirs = open.sum;
   opened.pruning = open.pruning;
   opened.prunes = prunes;
   opened.own_pass_rate = agreement_.own_pass_rate;
   opened.their_pass_rate = agreement_.their_pass_rate;
-  opened.most_message_bytes = options_.most_message_bytes;
-  opened.memory = options_.memory;
-  const uint64_t salt = RangeSalt(agreement_.salt, open.range, open.attempt);
   if (!open.estimator.empty()) {
     double common = 0;
     RETURN_IF_ERROR(
@@ -225,7 +225,7 @@ absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, Range
     opened.common = common;
     opened.counters = CountersIn(open.estimator);
   }
-  const MatchingOptions options = OptionsFor(opened, keys, options_.planner);
+  const MatchingOptions options = OptionsFor(opened, keys);
   facts->common = static_cast<uint64_t>(options.common);
   auto of = Reconciliation::Of::kKeys;
   if (agreement_.compares()) {
