@@ -20,7 +20,6 @@
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/operation.h"
-#include "lib/join/rows/row_batch.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/range_result.h"
@@ -141,7 +140,7 @@ class ClientRanges {
 
 // What the parts of a client share, and how they speak.
 
-struct ClientSessionOptions {
+struct ClientSessionOptions : ResultLimits {
   Operation operation = Operation::kIntersection;
   KeyInterval interval;  // the part of the key space to join
   // Only these parts of it, apart from each other and rising; none: all of it.
@@ -154,17 +153,7 @@ struct ClientSessionOptions {
   // ranges cost less per key, above all where few keys differ, and fewer round trips in all.
   uint64_t keys_per_range = uint64_t{1} << 20;
   size_t ranges_ahead = 2;
-  int most_attempts = 3;                           // per range, until the join fails
-  uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
-  // Of rows that the other side sends before a range is proven, keys and values: they wait in
-  // files.
-  uint64_t most_unproven_bytes = UINT64_MAX;
-  // The whole key is joined on: no two rows of the other side have the same one, and each has one.
-  bool keys_are_unique = false;
-  // Not kNone: rows of both sides have the join keys of whole rows, the operation is kSymmetric,
-  // and keys_are_unique. Of Comparison::kKeys, rows of the server come to the sink with zeros for
-  // their digests, and without values.
-  Comparison comparison = Comparison::kNone;
+  int most_attempts = 3;                     // per range, until the join fails
   uint64_t most_message_bytes = UINT64_MAX;  // of those that this side makes
   // Whether rows of this side with a NULL key are given to the sink and counted. Whoever joins with
   // several sides at once does so himself, and once: EmitAbsentRows().
@@ -174,8 +163,6 @@ struct ClientSessionOptions {
   // fails before it does.
   uint64_t most_bytes = 0;
   ExistingFilterOptions existing;
-  // What the server makes this one keep is taken from it; must outlive the side. Null: no limit.
-  MemoryAccount* memory = nullptr;
   // With the other sessions of a join with several shards: then its salt is that of `salt`. May be
   // null.
   SharedRanges::Member* shared = nullptr;

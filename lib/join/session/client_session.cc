@@ -186,13 +186,7 @@ void ResultDelivery::BeginFetching(ClientRange* range) {
   reconciled.matched = std::move(fetching.reconciled.matched);
   reconciled.mine = range->keys.sum;
   reconciled.theirs = range->theirs;
-  ResultLimits limits;
-  limits.most_row_bytes = options.most_row_bytes;
-  limits.most_bytes = options.most_unproven_bytes;
-  limits.keys_are_unique = options.keys_are_unique;
-  limits.comparison = options.comparison;
-  limits.memory = options.memory;
-  fetching.result = std::make_unique<RangeResult>(options.operation, std::move(reconciled), limits,
+  fetching.result = std::make_unique<RangeResult>(options.operation, std::move(reconciled), options,
                                                   context_->source, context_->sink);
   range->phase = std::move(fetching);
 }
@@ -276,9 +270,7 @@ absl::StatusOr<bool> AbsentRowsFetch::Advance() {
   if (reader_ != nullptr) return false;
   if (!options.absent_rows || !WantsAbsentRows(options.operation)) return true;
   if (SendsUnmatched(options.operation) && theirs.count > 0 && !received_) {
-    reader_ = std::make_unique<AbsentRowsReader>(theirs, options.salt, options.most_row_bytes,
-                                                 options.most_unproven_bytes, context_->sink,
-                                                 options.memory);
+    reader_ = std::make_unique<AbsentRowsReader>(theirs, options.salt, options, context_->sink);
     RETURN_IF_ERROR(context_->Send(Fetch{kAbsentRange, attempt_}));
     return false;
   }

@@ -128,8 +128,9 @@ absl::Status RangeResult::CheckRow(const Row& row, bool new_key) {
   // As it goes to the sink.
   bytes_received_ +=
       row.value.size() + (SendsMatched(operation_) && !new_key ? own_row_.key : row.key).size() + 1;
-  if (bytes_received_ > limits_.most_bytes) {
-    return TooManyUnproven(limits_.most_bytes, "in a range of keys", "smaller ranges, or ");
+  if (bytes_received_ > limits_.most_unproven_bytes) {
+    return TooManyUnproven(limits_.most_unproven_bytes, "in a range of keys",
+                           "smaller ranges, or ");
   }
   if (new_key || compares()) return absl::OkStatus();
   if (limits_.keys_are_unique) {
@@ -297,14 +298,13 @@ absl::Status AbsentRowsWriter::Next(Rows* rows) {
 }
 
 AbsentRowsReader::AbsentRowsReader(const SetSum& expected, uint64_t session_salt,
-                                   uint64_t most_row_bytes, uint64_t most_bytes, Sink* sink,
-                                   MemoryAccount* memory)
+                                   const ResultLimits& limits, Sink* sink)
     : expected_(expected),
       salt_(AbsentSaltOf(session_salt)),
       summer_(salt_),
-      most_bytes_(most_bytes),
+      most_bytes_(limits.most_unproven_bytes),
       sink_(sink),
-      reader_(/*with_keys=*/false, most_row_bytes, memory) {}
+      reader_(/*with_keys=*/false, limits.most_row_bytes, limits.memory) {}
 
 absl::Status AbsentRowsReader::Receive(std::string_view batch) {
   return reader_.Read(batch, [this](const Row& row, bool) -> absl::Status {

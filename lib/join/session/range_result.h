@@ -65,11 +65,18 @@ struct ReconciledRange {
 };
 
 struct ResultLimits {
-  uint64_t most_row_bytes = kDefaultMostRowBytes;  // of a row of the other side, key and value
-  uint64_t most_bytes = UINT64_MAX;                // of all of them
-  bool keys_are_unique = false;  // of the other side: a second row of a key is a lie
-  // Of whole rows: of changed ones, the other side's come without keys, if at all.
+  uint64_t most_row_bytes = kDefaultMostRowBytes;  // of the other side, key and value
+  // Of rows that the other side sends before a range is proven, keys and values: they wait in
+  // files.
+  uint64_t most_unproven_bytes = UINT64_MAX;
+  // The whole key is joined on: no two rows of the other side have the same one, and each has one.
+  bool keys_are_unique = false;
+  // Not kNone: rows of both sides have the join keys of whole rows, the operation is kSymmetric,
+  // and keys_are_unique. Of changed rows, the other side's come without keys, if at all. Of
+  // Comparison::kKeys, rows of the server come to the sink with zeros for their digests, and
+  // without values.
   Comparison comparison = Comparison::kNone;
+  // What the server makes this one keep is taken from it; must outlive the side. Null: no limit.
   MemoryAccount* memory = nullptr;
 };
 
@@ -157,9 +164,8 @@ class AbsentRowsWriter {
 // Gives the sink what is received. Errors of the kind kAborted mean that it is not what was said.
 class AbsentRowsReader {
  public:
-  // `memory` may be null.
-  AbsentRowsReader(const SetSum& expected, uint64_t session_salt, uint64_t most_row_bytes,
-                   uint64_t most_bytes, Sink* sink, MemoryAccount* memory);
+  AbsentRowsReader(const SetSum& expected, uint64_t session_salt, const ResultLimits& limits,
+                   Sink* sink);
   absl::Status Receive(std::string_view batch);
   absl::Status Finish() const;
   uint64_t rows() const { return received_.count; }
