@@ -53,7 +53,6 @@ class PriceRun {
         RandomKeySets(keys_, keys_, static_cast<uint64_t>(trial->common * all), kSalt);
     const std::unique_ptr<join::Source> sources[2] = {SourceOf(&sets.client),
                                                       SourceOf(&sets.server)};
-    join::SourceKeyReader readers[2] = {{sources[0].get(), {}}, {sources[1].get(), {}}};
     join::RangeKeys keys[2];
     uint64_t number = 0;
     const auto record = [&](const char* name, double begin) {
@@ -83,7 +82,7 @@ class PriceRun {
       options.planner.keys = {keys[side].bits_per_key, keys[side].sparse_bits_per_key, all,
                               keys[side].front_coded_bits_per_key};
       sides[side] = std::make_unique<join::Matching>(std::move(keys[side].candidates), options,
-                                                     &readers[side]);
+                                                     join::ReaderOf(sources[side].get(), {}));
     }
     trial->filtered = trial->queried = 0;
     double candidates[2] = {all, all};

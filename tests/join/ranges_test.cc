@@ -342,7 +342,7 @@ TEST(SharedRanges, RangesThatEndElsewhereAreNotShared) {
   SharedRanges ranges(options);
   SharedRanges::Member first(&ranges), second(&ranges);
   MemorySource source(Table{{"a", ""}, {"b", ""}, {"c", ""}});
-  std::shared_ptr<FilterMaker> filters;
+  FilterMaker filters;
   RangeKeys keys;
   bool scanned = false;
   ASSERT_TRUE(first.Take(&source, {"", "b"}, 1, 100, &keys, &filters, &scanned).ok());
@@ -379,7 +379,7 @@ TEST(SharedRanges, AShardThatIsBehindHoldsNobodyUp) {
     uint64_t keys_seen = 0;
     for (uint64_t range = 0;; range += 2) {
       RangeKeys keys;
-      std::shared_ptr<FilterMaker> filters;
+      FilterMaker filters;
       bool scanned = false;
       EXPECT_TRUE(member->Take(&source, rest, range, 100, &keys, &filters, &scanned).ok());
       keys_seen += keys.sum.count;
@@ -412,7 +412,7 @@ TEST(SharedRanges, WhoFailsToScanFailsAlone) {
   Broken broken;
   MemorySource whole(Table{{"a", "1"}});
   RangeKeys keys;
-  std::shared_ptr<FilterMaker> filters;
+  FilterMaker filters;
   bool scanned = false;
   EXPECT_TRUE(absl::IsDataLoss(first.Take(&broken, {}, 1, 10, &keys, &filters, &scanned)));
   EXPECT_TRUE(second.Take(&whole, {}, 1, 10, &keys, &filters, &scanned).ok());

@@ -111,12 +111,12 @@ TEST(KeyList, IsNotCollectedBeyondTheLimit) {
     ordinals.push_back(i);
   }
   MemorySource source(rows);
-  SourceKeyReader reader(&source, {});
+  const KeyReader reader = ReaderOf(&source, {});
   std::string bytes;
-  const absl::Status status = reader.AppendKeys(ordinals, Compression::kDense, 3 << 20, &bytes);
+  const absl::Status status = reader(ordinals, Compression::kDense, 3 << 20, &bytes);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_TRUE(bytes.empty());
-  EXPECT_TRUE(reader.AppendKeys(ordinals, Compression::kDense, 20 << 20, &bytes).ok());
+  EXPECT_TRUE(reader(ordinals, Compression::kDense, 20 << 20, &bytes).ok());
   ReadKeys read;
   EXPECT_TRUE(Read(bytes, ordinals.size(), UINT64_MAX, &read).ok());
   ASSERT_EQ(read.size(), rows.size());

@@ -238,20 +238,15 @@ inline std::pair<Table, Table> RandomSides(size_t client, size_t server, size_t 
 
 using Keys = std::vector<std::string>;  // sorted, each once
 
-class VectorKeyReader final : public KeyReader {
- public:
-  explicit VectorKeyReader(const Keys* keys) : keys_(keys) {}
-  absl::Status AppendKeys(std::span<const uint32_t> ordinals, Compression compression, uint64_t,
-                          std::string* out) override {
+inline KeyReader ReaderOf(const Keys* keys) {
+  return [keys](std::span<const uint32_t> ordinals, Compression compression, uint64_t,
+                std::string* out) {
     KeyListWriter writer(compression);
-    for (const uint32_t ordinal : ordinals) writer.Add((*keys_)[ordinal]);
+    for (const uint32_t ordinal : ordinals) writer.Add((*keys)[ordinal]);
     writer.Finish(out);
     return absl::OkStatus();
-  }
-
- private:
-  const Keys* const keys_;
-};
+  };
+}
 
 // May change the body of a part; `number` counts the parts of both sides from 0.
 using TamperPart = std::function<void(uint64_t number, Part part, std::string* body)>;
@@ -326,7 +321,6 @@ inline MatchingCase RandomCase(size_t client, size_t server, size_t common, uint
 inline MatchingOutcome Match(const MatchingCase& matching) {
   constexpr uint64_t kSalt = 99;
   const Keys* const keys[2] = {&matching.client, &matching.server};
-  VectorKeyReader readers[2] = {VectorKeyReader(keys[0]), VectorKeyReader(keys[1])};
   std::deque<Matching> sides;  // which are not moved
   for (const int side : {0, 1}) {
     Candidates candidates;
@@ -343,7 +337,7 @@ inline MatchingOutcome Match(const MatchingCase& matching) {
     options.common_error = matching.common_error;
     options.planner.strategy = matching.strategy;
     options.planner.most_round_trips = matching.most_round_trips;
-    sides.emplace_back(std::move(candidates), options, &readers[side]);
+    sides.emplace_back(std::move(candidates), options, ReaderOf(keys[side]));
   }
   MatchingOutcome outcome;
   Exchange(&sides, matching.tamper, &outcome);

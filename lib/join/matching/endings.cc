@@ -97,7 +97,7 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
 }
 
 //   the keys of the candidates, as in row_batch.h
-absl::Status ListStep::SendKeys(KeyReader* reader, std::string* step) {
+absl::Status ListStep::SendKeys(const KeyReader& reader, std::string* step) {
   const Candidates& candidates = range_->candidates.all();
   PageVector<uint32_t> ordinals(candidates.size());
   order_.resize(candidates.size());
@@ -105,9 +105,9 @@ absl::Status ListStep::SendKeys(KeyReader* reader, std::string* step) {
   for (size_t i = 0; i < ordinals.size(); i++) ordinals[i] = candidates[i].ordinal;
   std::string body;
   const PlannerOptions& planner = range_->options.planner;
-  const absl::Status status = reader->AppendKeys(
-      ordinals, BestCompression(range_->estimate(), planner.keys, planner.weights),
-      range_->options.most_message_bytes, &body);
+  const absl::Status status =
+      reader(ordinals, BestCompression(range_->estimate(), planner.keys, planner.weights),
+             range_->options.most_message_bytes, &body);
   range_->Append(Part::kKeys, body, step);
   sent_list_ = true;
   return status;

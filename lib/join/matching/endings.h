@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,15 +50,11 @@ class IdList {
   std::vector<uint64_t> bits_;
 };
 
-// Reads keys of a range again.
-class KeyReader {
- public:
-  virtual ~KeyReader() = default;
-  // Appends the keys with these ordinals, which rise, front-coded and compressed. ResourceExhausted
-  // if that takes clearly more than `most_bytes`.
-  virtual absl::Status AppendKeys(std::span<const uint32_t> ordinals, Compression compression,
-                                  uint64_t most_bytes, std::string* out) = 0;
-};
+// Reads keys of a range again: appends those with these ordinals, which rise, front-coded and
+// compressed. ResourceExhausted if that takes clearly more than `most_bytes`.
+using KeyReader =
+    std::function<absl::Status(std::span<const uint32_t> ordinals, Compression compression,
+                               uint64_t most_bytes, std::string* out)>;
 
 // Either SendList() or SendKeys(), then Receive(); or ReceiveList() or ReceiveKeys(), then Send().
 // After both, the candidates are the matched keys.
@@ -68,7 +65,7 @@ class ListStep {
   uint64_t KeptBytes() const { return VectorBytes(order_) + VectorBytes(matched_); }
 
   void SendList(std::string* step);
-  absl::Status SendKeys(KeyReader* reader, std::string* step);
+  absl::Status SendKeys(const KeyReader& reader, std::string* step);
   absl::Status ReceiveList(std::string_view body);
   absl::Status ReceiveKeys(std::string_view body);
 

@@ -3,9 +3,9 @@
 
 namespace rocksieve::join {
 
-Matching::Matching(Candidates candidates, const Options& options, KeyReader* reader)
+Matching::Matching(Candidates candidates, const Options& options, KeyReader reader)
     : summer_(options.salt),
-      reader_(reader),
+      reader_(std::move(reader)),
       range_(std::move(candidates), options),
       step_(FilterStep(&range_)),
       state_(options.begins ? State::kMyTurn : State::kTheirTurn) {}

@@ -52,8 +52,8 @@ class Matching {
   using Options = MatchingOptions;
   using Counts = MatchingCounts;
 
-  // `reader` is for the part kKeys only and must outlive the Matching.
-  Matching(Candidates candidates, const Options& options, KeyReader* reader);
+  // `reader` is for the part kKeys only.
+  Matching(Candidates candidates, const Options& options, KeyReader reader);
   Matching(const Matching&) = delete;
   Matching& operator=(const Matching&) = delete;
 
@@ -100,7 +100,7 @@ class Matching {
   SetSum SumOfMatched();
 
   const SetSummer summer_;
-  KeyReader* const reader_;
+  const KeyReader reader_;
   MatchingRange range_;
   AnyStep step_;
   State state_;

@@ -276,11 +276,11 @@ void FilterStep::Send(const PlannedStep& planned, std::string* step) {
   spec.unit = FilterSpec::Unit::kFalsePositiveRate;
   spec.amount = std::exp2(-planned.filter_width);
   const Candidates& candidates = range_->candidates.all();
-  FilterMaker* const maker = range_->options.filters;
+  const FilterMaker& maker = range_->options.filters;
   bool built = true;
   const std::shared_ptr<const FilterBlock> block =
-      maker == nullptr ? MakeFilter(spec, candidates, range_->PartSalt())
-                       : maker->Make(&spec, candidates, range_->PartSalt(), &built);
+      maker ? maker(&spec, candidates, range_->PartSalt(), &built)
+            : MakeFilter(spec, candidates, range_->PartSalt());
   std::string body;
   ByteWriter out(&body);
   out.Varint(candidates.size());

@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -149,7 +150,11 @@ size_t CountersIn(std::string_view estimator);
 // but a guess.
 double CommonError(size_t counters, double common, double mine, double theirs);
 
-class FilterMaker;
+// Makes a filter that a side sends: of the hashes of the candidates in the message with this salt.
+// `spec` becomes that of the filter, which may be a little larger or smaller than was asked for.
+// `built`: it was not there before.
+using FilterMaker = std::function<std::shared_ptr<const FilterBlock>(
+    FilterSpec* spec, const Candidates& candidates, uint64_t message_salt, bool* built)>;
 
 struct MatchingOptions {
   // Of the range and attempt, as that of the candidates; the same on both sides.
@@ -165,7 +170,7 @@ struct MatchingOptions {
   uint64_t most_list_entries = uint64_t{1} << 24;  // that a message may have
   uint64_t most_message_bytes = UINT64_MAX;        // more of keys than that are not even collected
   uint64_t longest_key_bytes = UINT64_MAX;         // of this side: longer ones are no candidates
-  FilterMaker* filters = nullptr;  // if others need the same ones; must outlive the Matching
+  FilterMaker filters;                             // if others need the same ones; else empty
   // What the Matching keeps, the candidates among it, and what each step needs is taken from this
   // account first. Null: no limit.
   MemoryAccount* memory = nullptr;
@@ -224,18 +229,6 @@ struct MatchingRange {
 
 // The first step of a range, and the only one that may be repeated: a side sends a filter of its
 // candidates, and the other one drops those of its own that do not pass.
-
-// Makes the filters that a side sends.
-class FilterMaker {
- public:
-  virtual ~FilterMaker() = default;
-
-  // A filter of the hashes of the candidates in the message with this salt. `spec` becomes that of
-  // the filter, which may be a little larger or smaller than was asked for. `built`: it was not
-  // there before.
-  virtual std::shared_ptr<const FilterBlock> Make(FilterSpec* spec, const Candidates& candidates,
-                                                  uint64_t message_salt, bool* built) = 0;
-};
 
 // Always makes a new one.
 std::shared_ptr<const FilterBlock> MakeFilter(const FilterSpec& spec, const Candidates& candidates,

@@ -86,7 +86,7 @@ struct ClientRange {
   SetSum theirs;
   RangeReport report;
   std::optional<std::chrono::steady_clock::time_point> opened;  // for the first time
-  std::shared_ptr<FilterMaker> filters;  // shared with other sessions; may be null
+  FilterMaker filters;                   // shared with other sessions; may be empty
   bool asked = false;                    // since something was heard
   MemoryHold memory;                     // of the interval's keys
   MemoryHold keys_memory;                // of candidates, then of matched ones

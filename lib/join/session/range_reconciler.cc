@@ -24,7 +24,7 @@ OpenedRange RangeReconciler::Opened(const ClientRange& range, const Facts& facts
   options.planner = session.planner;
   options.most_message_bytes = session.most_message_bytes;
   options.memory = session.memory;
-  options.filters = range.filters.get();
+  options.filters = range.filters;
   opened.theirs = facts.sum;
   opened.pruning = facts.pruning;
   opened.prunes = range.pruned;
@@ -232,7 +232,7 @@ absl::Status RangeReconciler::Scan(ClientRange* range, const ExistingFilterUse& 
     status = options.shared->Take(context_->source, range->interval, salt, options.keys_per_range,
                                   &range->keys, &range->filters, &scanned);
   } else {
-    range->filters.reset();
+    range->filters = nullptr;
     // What was scanned before is not cut again.
     status = ScanKeys(context_->source, range->interval, salt,
                       first ? keys_per_range_ : options.keys_per_range, &range->keys, existing,

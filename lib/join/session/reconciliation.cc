@@ -138,32 +138,31 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
   return cursor->status();
 }
 
-SourceKeyReader::SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows)
-    : source_(source), interval_(std::move(interval)), whole_rows_(whole_rows) {}
-
-absl::Status SourceKeyReader::AppendKeys(std::span<const uint32_t> ordinals,
-                                         Compression compression, uint64_t most_bytes,
-                                         std::string* out) {
-  KeyListWriter keys(compression);
-  OrdinalCursor cursor(source_, interval_);
-  size_t added = 0;
-  Row row;
-  while (added < ordinals.size() && cursor.Next(&row)) {
-    if (cursor.ordinal() != ordinals[added]) continue;
-    if (whole_rows_) row.key.remove_suffix(kWholeRowDigestBytes);
-    keys.Add(row.key);
-    added++;
-    if (keys.compressed_bytes() > most_bytes) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "the keys themselves would take more than the ", most_bytes,
-          " bytes that a message may have: join with another strategy than \"keys\", with smaller "
-          "ranges, or allow more on both sides"));
+KeyReader ReaderOf(Source* source, KeyInterval interval, bool whole_rows) {
+  return [source, interval = std::move(interval), whole_rows](
+             std::span<const uint32_t> ordinals, Compression compression, uint64_t most_bytes,
+             std::string* out) -> absl::Status {
+    KeyListWriter keys(compression);
+    OrdinalCursor cursor(source, interval);
+    size_t added = 0;
+    Row row;
+    while (added < ordinals.size() && cursor.Next(&row)) {
+      if (cursor.ordinal() != ordinals[added]) continue;
+      if (whole_rows) row.key.remove_suffix(kWholeRowDigestBytes);
+      keys.Add(row.key);
+      added++;
+      if (keys.compressed_bytes() > most_bytes) {
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "the keys themselves would take more than the ", most_bytes,
+            " bytes that a message may have: join with another strategy than \"keys\", with "
+            "smaller ranges, or allow more on both sides"));
+      }
     }
-  }
-  if (!cursor.status().ok()) return cursor.status();
-  if (added < ordinals.size()) return absl::DataLossError("the source lost keys since its scan");
-  keys.Finish(out);
-  return absl::OkStatus();
+    if (!cursor.status().ok()) return cursor.status();
+    if (added < ordinals.size()) return absl::DataLossError("the source lost keys since its scan");
+    keys.Finish(out);
+    return absl::OkStatus();
+  };
 }
 
 namespace {
@@ -213,13 +212,13 @@ Reconciliation::Reconciliation(Source* source, const KeyInterval& interval, Rang
     : options_(options),
       of_(of),
       may_be_told_(of == Of::kKeysThenValues && !options.is_client && !options.begins),
-      reader_(source, interval, /*whole_rows=*/of != Of::kKeys),
+      reader_(ReaderOf(source, interval, /*whole_rows=*/of != Of::kKeys)),
       digests_(std::move(keys->digests)) {
   if (of == Of::kValuesOfSameKeys) {
     values_ = std::make_unique<ValueComparison>(std::move(keys->candidates), std::move(digests_),
                                                 options, /*differ=*/true);
   } else {
-    matching_ = std::make_unique<Matching>(std::move(keys->candidates), options, &reader_);
+    matching_ = std::make_unique<Matching>(std::move(keys->candidates), options, reader_);
   }
 }
 
@@ -277,7 +276,7 @@ absl::Status Reconciliation::BeginAsTold(std::string_view step) {
   options_.common_error = CommonError(counters, options_.common, mine, options_.their_count);
   options_.begins = true;
   Candidates candidates = matching_->TakeMatched();
-  matching_ = std::make_unique<Matching>(std::move(candidates), options_, &reader_);
+  matching_ = std::make_unique<Matching>(std::move(candidates), options_, reader_);
   return absl::OkStatus();
 }
 

@@ -63,19 +63,8 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
                       uint64_t most_keys, RangeKeys* keys, const ExistingFilterUse& existing = {},
                       MemoryHold* memory = nullptr, bool whole_rows = false);
 
-// Reads keys of an interval again, by the ordinals that a scan gave them.
-class SourceKeyReader final : public KeyReader {
- public:
-  // `source` must outlive it.
-  SourceKeyReader(Source* source, KeyInterval interval, bool whole_rows = false);
-  absl::Status AppendKeys(std::span<const uint32_t> ordinals, Compression compression,
-                          uint64_t most_bytes, std::string* out) override;
-
- private:
-  Source* const source_;
-  const KeyInterval interval_;
-  const bool whole_rows_;
-};
+// Reads keys of an interval again, by the ordinals that a scan gave them. `source` must outlive it.
+KeyReader ReaderOf(Source* source, KeyInterval interval, bool whole_rows = false);
 
 // The keys of a side in a range that the other side has as well.
 struct MatchedKeys {
@@ -191,7 +180,7 @@ class Reconciliation {
   MatchingOptions options_;
   const Of of_;
   bool may_be_told_ = false;  // the server, before anything else is said
-  SourceKeyReader reader_;
+  const KeyReader reader_;
   std::vector<uint64_t> digests_;
   std::unique_ptr<Matching> matching_;
   std::unique_ptr<ValueComparison> values_;

@@ -2,18 +2,19 @@
 #include "lib/join/session/shared_ranges.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace rocksieve::join {
 
 // Guarded by SharedRanges::mutex_, apart from the filter.
-class SharedRanges::Range final : public FilterMaker {
+class SharedRanges::Range {
  public:
   Range(KeyInterval range_interval, uint64_t range_salt)
       : interval(std::move(range_interval)), salt(range_salt) {}
 
   std::shared_ptr<const FilterBlock> Make(FilterSpec* spec, const Candidates& candidates,
-                                          uint64_t message_salt, bool* built) override {
+                                          uint64_t message_salt, bool* built) {
     const std::lock_guard<std::mutex> lock(filter_mutex_);
     *built = false;
     // The salt tells that it is the same message of the range, the count that it is of all keys. A
@@ -68,7 +69,7 @@ void SharedRanges::Member::Leave() {
 
 absl::Status SharedRanges::Member::Take(Source* source, const KeyInterval& interval,
                                         uint64_t range_salt, uint64_t most_keys, RangeKeys* keys,
-                                        std::shared_ptr<FilterMaker>* filters, bool* scanned) {
+                                        FilterMaker* filters, bool* scanned) {
   std::unique_lock<std::mutex> lock(ranges_->mutex_);
   *scanned = true;
   std::shared_ptr<Range> range = ranges_->Find(interval, range_salt);
@@ -82,7 +83,7 @@ absl::Status SharedRanges::Member::Take(Source* source, const KeyInterval& inter
       lock.unlock();
       *scanned = false;
       *keys = *found;
-      *filters = std::move(range);
+      *filters = std::bind_front(&Range::Make, std::move(range));
       return absl::OkStatus();
     }
   }
@@ -112,7 +113,7 @@ absl::Status SharedRanges::Member::Take(Source* source, const KeyInterval& inter
   lock.lock();
   ranges_->EndScan(range, std::move(scanned_keys));
   lock.unlock();
-  *filters = std::move(range);
+  *filters = std::bind_front(&Range::Make, std::move(range));
   return status;
 }
 

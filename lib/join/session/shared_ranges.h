@@ -57,8 +57,7 @@ class SharedRanges {
     // As ScanKeys(); `source` shows the same state to all sessions, and is scanned only if nobody
     // has done so. `scanned`: it was.
     absl::Status Take(Source* source, const KeyInterval& interval, uint64_t range_salt,
-                      uint64_t most_keys, RangeKeys* keys, std::shared_ptr<FilterMaker>* filters,
-                      bool* scanned);
+                      uint64_t most_keys, RangeKeys* keys, FilterMaker* filters, bool* scanned);
 
    private:
     SharedRanges* const ranges_;
