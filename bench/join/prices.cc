@@ -75,12 +75,10 @@ class PriceRun {
       options.is_client = side == 0;
       options.begins = side == kSender;
       options.their_count = all;
-      options.their_count_is_exact = true;
       options.common = trial->common * all;
       options.planner.strategy = trial->strategy;
       options.planner.weights.bits_per_cpu_ns = trial->bits_per_cpu_ns;
-      options.planner.keys = {keys[side].bits_per_key, keys[side].sparse_bits_per_key, all,
-                              keys[side].front_coded_bits_per_key};
+      options.planner.keys = keys[side].bits;
       sides[side] = std::make_unique<join::Matching>(std::move(keys[side].candidates), options,
                                                      join::ReaderOf(sources[side].get(), {}));
     }

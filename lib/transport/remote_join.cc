@@ -23,10 +23,6 @@ namespace {
 constexpr char kThisSide[] = "on this side: ";
 constexpr std::chrono::milliseconds kLongestPause(10'000);
 
-bool IsSame(const KeyInterval& a, const KeyInterval& b) {
-  return a.begin == b.begin && a.end == b.end;
-}
-
 absl::Status AfterAttempts(int attempts, const absl::Status& status) {
   if (attempts == 1) return status;
   return {status.code(), absl::StrCat(status.message(), " (after ", attempts, " attempts)")};
@@ -77,7 +73,7 @@ class RemoteJoin {
       if (status.ok()) return status;
       RETURN_IF_ERROR(OnThisSide(sink_->Discard()));
       if (!rest_) return status;
-      if (!IsSame(*rest_, before)) failures = 0;
+      if (*rest_ != before) failures = 0;
       if (!IsWorthRetrying(status)) return Located(status);
       if (++failures >= options_.most_attempts) return Located(AfterAttempts(failures, status));
       RETURN_IF_ERROR(Pause(status, failures));
@@ -173,7 +169,7 @@ class RemoteJoin {
 
   // What was finished was true of another state of the server's data.
   absl::Status Restart() {
-    if (IsSame(*rest_, options_.client.interval)) return absl::OkStatus();
+    if (*rest_ == options_.client.interval) return absl::OkStatus();
     report_->restarted++;
     rest_ = options_.client.interval;
     report_->range_reports.clear();

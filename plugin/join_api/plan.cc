@@ -163,8 +163,7 @@ void PlanSession::Weigh() {
   const bool client_begins = plan_.remote_keys > 2 * plan_.local_keys;
   if (!client_begins) std::swap(estimate.mine, estimate.theirs);
   PlannerOptions options = options_.planner;
-  options.keys = {keys_.bits_per_key, keys_.sparse_bits_per_key,
-                  static_cast<double>(plan_.range_local_keys), keys_.front_coded_bits_per_key};
+  options.keys = keys_.bits;
   const TurnLimit limit{client_begins, TurnsOf(options.most_round_trips, client_begins)};
   for (const Strategy strategy : kAllStrategies) {
     options.strategy = strategy;

@@ -332,7 +332,6 @@ inline MatchingOutcome Match(const MatchingCase& matching) {
     options.is_client = side == 0;
     options.begins = options.is_client == matching.client_begins;
     options.their_count = static_cast<double>(keys[1 - side]->size());
-    options.their_count_is_exact = true;
     options.common = matching.common_estimate;
     options.common_error = matching.common_error;
     options.planner.strategy = matching.strategy;

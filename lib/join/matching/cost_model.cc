@@ -135,14 +135,13 @@ std::optional<Cost> SecondLayerCost(const RangeEstimate& estimate, int cells_log
   return cost;
 }
 
-// What a first layer leaves, as the sender of a second one, the first one's receiver, sees it.
+}  // namespace
+
 RangeEstimate SecondEstimate(const RangeEstimate& first, double left) {
   const double all = 2 * first.mine_only() + first.theirs_only();
   const double share = all == 0 ? 0.5 : first.theirs_only() / all;
   return {first.common + share * left, first.common + (1 - share) * left, first.common, 0};
 }
-
-}  // namespace
 
 Cost& Cost::operator+=(const Cost& more) {
   sent_bits += more.sent_bits;

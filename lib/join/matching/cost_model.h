@@ -151,6 +151,8 @@ int BestSecondLayer(const RangeEstimate& estimate, const CostWeights& weights);
 // Keys in which the two sides still differ after a sketch with so many cells, from the view of the
 // sender of the sketch: those that share a cell with a difference.
 double LeftBySketch(const RangeEstimate& estimate, double cells);
+// What a first layer leaves, as the sender of a second one, the first one's receiver, sees it.
+RangeEstimate SecondEstimate(const RangeEstimate& first, double left);
 
 // The differences for which a sketch is made: a little more than expected, since parity that was
 // missing costs another round trip.

@@ -77,8 +77,7 @@ absl::Status ListStep::ReceiveList(std::string_view body) {
   RETURN_IF_ERROR(range_->HoldForWork(KeptBytes() + HashListMemoryBytes(body)));
   ByteReader in(body);
   ShortHashes list;
-  if (!ReadHashList(&in, range_->options.most_list_entries, range_->PartSalt(), &list) ||
-      !in.Finished()) {
+  if (!ReadHashList(&in, range_->TheirKeys(), range_->PartSalt(), &list) || !in.Finished()) {
     return Nonsense("a damaged list");
   }
   const Candidates& candidates = range_->candidates.all();
@@ -116,9 +115,8 @@ absl::Status ListStep::SendKeys(const KeyReader& reader, std::string* step) {
 absl::Status ListStep::ReceiveKeys(std::string_view body) {
   const MatchingOptions& options = range_->options;
   const uint64_t own_longest = std::min(options.longest_key_bytes, kMostKeyBytes);
-  const absl::Status room =
-      range_->HoldForWork(KeptBytes() + UncompressMemoryBytes(body) + own_longest +
-                          kBytesPerFlag * options.most_list_entries);
+  const absl::Status room = range_->HoldForWork(KeptBytes() + UncompressMemoryBytes(body) +
+                                                own_longest + kBytesPerFlag * range_->TheirKeys());
   if (!room.ok()) return room;
   const Candidates& candidates = range_->candidates.all();
   const HashIndex index(candidates);
@@ -129,7 +127,7 @@ absl::Status ListStep::ReceiveKeys(std::string_view body) {
     return found.has_value();
   };
   const absl::Status status = ReadKeyList(
-      body, options.most_list_entries, options.longest_key_bytes,
+      body, range_->TheirKeys(), options.longest_key_bytes,
       [&](std::optional<std::string_view> key) { matched_.push_back(key && find(*key)); });
   range_->candidates.Keep(keep);
   range_->counts.their_candidates = matched_.size();
@@ -222,7 +220,7 @@ void SymbolsStep::SendDeferredKeys(std::string* step) {
 absl::Status SymbolsStep::ReceiveDeferredKeys(std::string_view body) {
   RETURN_IF_ERROR(range_->HoldForWork(KeptBytes() + HashListMemoryBytes(body)));
   ByteReader in(body);
-  if (!ReadHashList(&in, range_->options.most_list_entries, range_->PartSalt(), &their_deferred_) ||
+  if (!ReadHashList(&in, range_->TheirKeys(), range_->PartSalt(), &their_deferred_) ||
       !in.Finished()) {
     return Nonsense("a damaged list of deferred keys");
   }

@@ -126,20 +126,17 @@ absl::Status Matching::ReceivePart(Part part, std::string_view body) {
 }
 
 absl::Status Matching::ReceiveFilterOrEnding(Part part, std::string_view body) {
+  if (part >= Part::kList && part <= Part::kSketch) ending_ = part;
   switch (part) {
     case Part::kFilter:
       return std::get<FilterStep>(step_).Receive(body);
     case Part::kList:
-      ending_ = Part::kList;
       return step_.emplace<ListStep>(&range_).ReceiveList(body);
     case Part::kKeys:
-      ending_ = Part::kKeys;
       return step_.emplace<ListStep>(&range_).ReceiveKeys(body);
     case Part::kSymbols:
-      ending_ = Part::kSymbols;
       return step_.emplace<SymbolsStep>(&range_).Receive(part, body);
     case Part::kSketch:
-      ending_ = Part::kSketch;
       return step_.emplace<SketchStep>(&range_).Receive(part, body);
     case Part::kSum:
       return ReceiveSum(body);

@@ -224,7 +224,6 @@ MatchingRange::MatchingRange(Candidates own_candidates, const MatchingOptions& t
       common_error(options.common_error),
       spent(ScanCost(static_cast<double>(candidates.size()), options.their_count,
                      options.planner.weights)),
-      their_count_is_exact(options.their_count_is_exact),
       memory(options.memory) {}
 
 absl::Status MatchingRange::Hold(uint64_t step_bytes) {

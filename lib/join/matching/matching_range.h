@@ -163,11 +163,9 @@ struct MatchingOptions {
   bool is_client = false;  // one side is, the other is the server
   bool begins = false;     // one of the two
   double their_count = 0;  // keys of the other side
-  bool their_count_is_exact = false;
   double common = 0;        // matched keys, as far as known
   double common_error = 0;  // its standard error
   PlannerOptions planner;
-  uint64_t most_list_entries = uint64_t{1} << 24;  // that a message may have
   uint64_t most_message_bytes = UINT64_MAX;        // more of keys than that are not even collected
   uint64_t longest_key_bytes = UINT64_MAX;         // of this side: longer ones are no candidates
   FilterMaker filters;                             // if others need the same ones; else empty
@@ -208,10 +206,10 @@ struct MatchingRange {
   int MoreHashBits() const { return 8 * static_cast<int>(std::min(options.attempt, 3u)); }
   // Of the part that is made or read.
   uint64_t PartSalt() const { return SplitMix64(options.salt, parts); }
+  // Of the other side, at first.
+  uint64_t TheirKeys() const { return static_cast<uint64_t>(options.their_count); }
   // The other side's candidates, as it says: no more than it had. Else the reader fails.
-  uint64_t ReadTheirCandidates(ByteReader* in) const {
-    return in->Varint(static_cast<uint64_t>(options.their_count));
-  }
+  uint64_t ReadTheirCandidates(ByteReader* in) const { return in->Varint(TheirKeys()); }
   void Append(Part part, std::string_view body, std::string* step);
 
   const MatchingOptions options;
@@ -221,7 +219,7 @@ struct MatchingRange {
   PageVector<uint32_t> deferred;
   double their_count, common, common_error;
   Cost spent;  // so far, as this side sees it; for the planner
-  bool their_count_is_exact;
+  bool their_count_is_exact = true;
   uint32_t parts = 0;  // so far, of both sides
   MatchingCounts counts;
   MemoryHold memory;

@@ -54,6 +54,8 @@ constexpr double kWidths[] = {1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10,
 constexpr double kLaterWidths[] = {1, 2, 3, 4, 5, 6, 8, 10, 13};
 constexpr int kCellsLog2[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, kFewCellsLog2[] = {5};
 constexpr Part kEndings[] = {Part::kList, Part::kKeys, Part::kSymbols, Part::kSketch};
+// After a filter in the same step, what ends by the difference is worth it, and only that.
+constexpr Part kMergedEndings[] = {Part::kSymbols, Part::kSketch};
 
 // This one and the answers to it, and the server's sum.
 int TurnsFor(Part ending, bool is_client) {
@@ -64,25 +66,14 @@ int TurnsFor(Part ending, bool is_client) {
 const FamilyEntry* FamilyOf(Strategy strategy) { return FindFamily(NameOf(strategy)); }
 
 bool MayEndWith(Strategy strategy, Part ending) {
-  switch (strategy) {
-    case Strategy::kAuto:
-    case Strategy::kSstFilters:
-      return true;
-    case Strategy::kKeys:
-      return ending == Part::kKeys;
-    case Strategy::kList:
-    case Strategy::kBloom:
-    case Strategy::kCuckoo:
-    case Strategy::kRibbon:
-      return ending == Part::kList;
-    case Strategy::kPingPong:
-      return ending == Part::kList || ending == Part::kSymbols;
-    case Strategy::kSketch:
-      return ending == Part::kSketch;
-    case Strategy::kSymbols:
-      return ending == Part::kSymbols;
-  }
-  return false;
+  constexpr auto kBit = [](Part part) { return 1u << static_cast<unsigned>(part); };
+  constexpr unsigned kKeys = kBit(Part::kKeys), kList = kBit(Part::kList),
+                     kSymbols = kBit(Part::kSymbols), kSketch = kBit(Part::kSketch),
+                     kAny = kKeys | kList | kSymbols | kSketch;
+  constexpr unsigned kEndingsOf[] = {
+      kAny, kKeys, kList, kList, kList, kList, kList | kSymbols, kSketch, kSymbols, kAny};
+  static_assert(std::size(kEndingsOf) == std::size(kNames));  // in the order of the enumeration
+  return (kEndingsOf[static_cast<size_t>(strategy)] & kBit(ending)) != 0;
 }
 
 class Search {
@@ -107,7 +98,8 @@ class Search {
       // An ending in the same step does not know yet what the filter will leave.
       const RangeEstimate same_side = {after.theirs, after.mine, after.common,
                                        estimate.common_error};
-      Consider(BestMerged(same_side, turns, limit - cost), filter, cost, 0, width, &best);
+      Consider(BestEnding(same_side, turns, limit - cost, kMergedEndings), filter, cost, 0, width,
+               &best);
       limit = std::min(limit, best.cost);
       if (turns.turns_left <= 2) continue;
       const double turn = options_.weights.bits_per_round_trip / 2;
@@ -120,27 +112,16 @@ class Search {
     return best;
   }
 
-  PlannedStep BestEnding(const RangeEstimate& estimate, const TurnLimit& turns,
-                         double limit) const {
+  PlannedStep BestEnding(const RangeEstimate& estimate, const TurnLimit& turns, double limit,
+                         std::span<const Part> endings = kEndings) const {
     PlannedStep best;
     best.cost = limit;
-    for (const Part ending : kEndings) Try(ending, estimate, turns, &best);
+    for (const Part ending : endings) Try(ending, estimate, turns, &best);
     if (!best.ending) best.cost = kInfinite;
     return best;
   }
 
  private:
-  // After a filter in the same step, what ends by the difference is worth it, and only that.
-  PlannedStep BestMerged(const RangeEstimate& estimate, const TurnLimit& turns,
-                         double limit) const {
-    PlannedStep best;
-    best.cost = limit;
-    Try(Part::kSymbols, estimate, turns, &best);
-    Try(Part::kSketch, estimate, turns, &best);
-    if (!best.ending) best.cost = kInfinite;
-    return best;
-  }
-
   static void Consider(PlannedStep next, const Cost& filter, double cost, int turns, double width,
                        PlannedStep* best) {
     if (next.cost + cost >= best->cost) return;

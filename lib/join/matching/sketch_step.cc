@@ -327,11 +327,9 @@ void SketchStep::CountLeft(double differing_cells, double unknown_share, double 
   const double common = std::min(senders - senders_only, receivers);
   const RangeEstimate before = {senders, receivers, common, 0};
   const double cells = std::ldexp(layer_.plan().groups, layer_.plan().field_bits);
-  const double left = LeftBySketch(before, cells);
-  const double all_only = 2 * before.mine_only() + before.theirs_only();
-  const double of_receiver = all_only == 0 ? 0.5 : before.theirs_only() / all_only;
-  left_ = {common + of_receiver * left + unknown_share * before.theirs_only(),
-           common + (1 - of_receiver) * left + unknown_share * before.mine_only(), common, 0};
+  left_ = SecondEstimate(before, LeftBySketch(before, cells));
+  left_.mine += unknown_share * before.theirs_only();
+  left_.theirs += unknown_share * before.mine_only();
   outcome_.differences = left_.differences();
 }
 

@@ -23,6 +23,7 @@ struct KeyInterval {
   std::string begin;
   std::optional<std::string> end;
 
+  bool operator==(const KeyInterval&) const = default;
   bool Contains(std::string_view key) const {
     return key >= begin && (!end.has_value() || key < *end);
   }

@@ -242,7 +242,7 @@ void ResultDelivery::Report(ClientRange* range) {
   report->local_keys = report->matched_keys = range->keys.sum.count;
   report->remote_keys = range->theirs.count;
   report->rows_received = result->rows_received();
-  report->bits_per_key = range->keys.bits_per_key;
+  report->bits_per_key = range->keys.bits.each;
   report->seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - *range->opened).count();
   if (!reconciled.equal) {

@@ -70,7 +70,11 @@ class Writer {
     out_.Bytes(std::string_view(status.message().data(), status.message().size())
                    .substr(0, kMostFailureBytes));
   }
-  void Rest(std::string_view bytes) { out_.Bytes(bytes); }
+  void Rest(std::string_view bytes) {
+    // So that large ones are not copied as they grow.
+    out_.out()->reserve(out_.out()->size() + bytes.size() + kCheckBytes);
+    out_.Bytes(bytes);
+  }
   void ComparisonAndPriceIfAny(Comparison comparison, uint64_t bits_per_cpu_ms) {
     if (comparison != Comparison::kNone || bits_per_cpu_ms != 0) {
       out_.U8(static_cast<uint8_t>(comparison));
@@ -247,16 +251,6 @@ void Fields(Io& io, typename Io::template Arg<Filters> m) {
   io.Rest(m.piece);
 }
 
-// So that large ones are not copied as they grow.
-constexpr size_t kHeadBytes = 64;  // hardly ever more
-template <typename Other>
-size_t MostBytes(const Other&) {
-  return kHeadBytes;
-}
-size_t MostBytes(const Step& step) { return kHeadBytes + step.message.size(); }
-size_t MostBytes(const Rows& rows) { return kHeadBytes + rows.batch.size(); }
-size_t MostBytes(const Filters& filters) { return kHeadBytes + filters.piece.size(); }
-
 template <size_t kIndex = 0>
 bool ReadAlternative(size_t index, ByteReader* in, Message* message) {
   if constexpr (kIndex == std::variant_size_v<Message>) {
@@ -283,7 +277,6 @@ absl::Status CheckKeyCounts(const char* who, uint64_t keys, const Pruning& pruni
 
 std::string Encode(const Message& message) {
   std::string bytes;
-  std::visit([&bytes](const auto& alternative) { bytes.reserve(MostBytes(alternative)); }, message);
   Writer writer(&bytes);
   writer.U8(static_cast<uint8_t>(message.index() + 1));  // the kind
   std::visit([&writer](const auto& alternative) { Fields(writer, alternative); }, message);

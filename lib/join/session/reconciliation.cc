@@ -130,11 +130,12 @@ absl::Status ScanKeys(Source* source, const KeyInterval& interval, uint64_t salt
     }
     keys->candidates.push_back({hash, ordinal});
   }
-  keys->front_coded_bits_per_key = sample.FrontCodedBitsPerKey();
-  keys->bits_per_key = sample.BitsPerKey();
-  keys->sparse_bits_per_key = sparse.keys() < kFewSparseKeys
-                                  ? keys->bits_per_key + std::log2(KeyBits::kSparse)
-                                  : sparse.BitsPerKey();
+  keys->bits.front_coded = sample.FrontCodedBitsPerKey();
+  keys->bits.each = sample.BitsPerKey();
+  keys->bits.each_sparse = sparse.keys() < kFewSparseKeys
+                               ? keys->bits.each + std::log2(KeyBits::kSparse)
+                               : sparse.BitsPerKey();
+  keys->bits.all_keys = static_cast<double>(keys->sum.count);
   return cursor->status();
 }
 
@@ -185,8 +186,6 @@ std::optional<CommonKeys> CommonByPruning(const OpenedRange& range, const RangeK
 MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys) {
   MatchingOptions options = range.options;
   options.their_count = static_cast<double>(range.their_candidates());
-  options.their_count_is_exact = true;
-  options.most_list_entries = range.their_candidates();
   options.longest_key_bytes = keys.longest_key_bytes;
   options.kept_bytes = VectorBytes(keys.digests);
 
@@ -202,8 +201,7 @@ MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys) {
   // With existing SST filters or without, ranges are reconciled as is cheapest.
   Strategy& strategy = options.planner.strategy;
   if (strategy == Strategy::kSstFilters) strategy = Strategy::kAuto;
-  options.planner.keys = {keys.bits_per_key, keys.sparse_bits_per_key,
-                          static_cast<double>(keys.sum.count), keys.front_coded_bits_per_key};
+  options.planner.keys = keys.bits;
   return options;
 }
 

@@ -33,12 +33,7 @@ struct RangeKeys {
   // Of whole rows that are joined on their keys: of all rows, and the digests of all, by ordinal.
   SetSum row_sum;
   std::vector<uint64_t> digests;
-  // What a key takes on the wire, front-coded and compressed, by a sample of the first ones.
-  double bits_per_key = 0;
-  // The same if only one key in kSparse is shipped.
-  double sparse_bits_per_key = 0;
-  // The same without compression.
-  double front_coded_bits_per_key = 0;
+  KeyBits bits;                    // of all distinct keys, by samples of the first ones
   uint64_t longest_key_bytes = 0;  // of all distinct keys
   // The first key that did not fit under the limit, if there was one: the range ends there.
   std::optional<std::string> next_key;

@@ -96,8 +96,7 @@ absl::Status ServerSession::ChooseFilters(const Hello& hello, ExistingFilterOffe
     const absl::Status status = ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample,
                                          /*existing=*/{}, &memory);
     if (!status.ok()) return status;
-    planner.keys = {sample.bits_per_key, sample.sparse_bits_per_key,
-                    static_cast<double>(sample.sum.count), sample.front_coded_bits_per_key};
+    planner.keys = sample.bits;
   }
   answer->existing_choice = ChooseExistingFilters(client, server, planner);
   answer->existing_pass_rate = own->pass_rate;

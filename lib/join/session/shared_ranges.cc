@@ -131,8 +131,7 @@ void SharedRanges::EndScan(const std::shared_ptr<Range>& range,
 std::shared_ptr<SharedRanges::Range> SharedRanges::Find(const KeyInterval& interval,
                                                         uint64_t salt) const {
   for (const std::shared_ptr<Range>& range : kept_) {
-    const KeyInterval& its = range->interval;
-    if (its.begin == interval.begin && its.end == interval.end && range->salt == salt) return range;
+    if (range->interval == interval && range->salt == salt) return range;
   }
   return nullptr;
 }
