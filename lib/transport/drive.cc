@@ -158,12 +158,11 @@ Exchange::Event Exchange::Wait(bool for_arrival, bool for_room, bool computes) {
   const Clock::time_point begin = Clock::now();
   for (;;) {
     if (!cancellation_->Check().ok()) return Event::kCancelled;
-    if (std::exchange(woken_, false)) return Event::kWoken;
-    if (for_arrival && !arrived_.empty()) return Event::kArrived;
+    if (std::exchange(woken_, false) || (for_arrival && !arrived_.empty())) return Event::kReady;
     if ((read_ended_ && (for_arrival || arrived_.empty())) || write_failed_ || given_up_) {
       return Event::kEnded;
     }
-    if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kRoom;
+    if (for_room && pending_bytes_ < limits_.most_pending_bytes) return Event::kReady;
     // What this side does before it waits is no silence of the other one.
     const Clock::time_point heard = std::max({begin, read_progress_, write_progress_});
     if (!computes && Clock::now() - heard >= limits_.silence) {
@@ -321,9 +320,7 @@ class Driver {
 
   absl::Status Wait(bool for_arrival, bool for_room) {
     switch (exchange_->Wait(for_arrival, for_room, session_->computes())) {
-      case Exchange::Event::kArrived:
-      case Exchange::Event::kRoom:
-      case Exchange::Event::kWoken:
+      case Exchange::Event::kReady:
         return absl::OkStatus();
       case Exchange::Event::kCancelled:
         return cancellation_->Check();

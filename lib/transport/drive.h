@@ -39,7 +39,7 @@ class Exchange {
     std::chrono::milliseconds silence{120'000};  // neither read nor written while we wait
     std::chrono::milliseconds farewell{5'000};   // until the other side has closed as well
   };
-  enum class Event { kArrived, kRoom, kWoken, kEnded, kSilence, kCancelled };
+  enum class Event { kReady, kEnded, kSilence, kCancelled };
 
   Exchange() = default;
   virtual ~Exchange() = default;
@@ -57,7 +57,7 @@ class Exchange {
   // Until what is wanted has come: something has arrived, or there is room; or it never will.
   // `computes`: the other side may well wait for this one, and is not silent.
   Event Wait(bool for_arrival, bool for_room, bool computes = false);
-  // Ends a Wait(), the next one if there is none at the moment: kWoken.
+  // Ends a Wait(), the next one if there is none at the moment: kReady.
   void Wake();
 
   // Writes what is pending, and closes; a side that was silent is not waited for. False if the

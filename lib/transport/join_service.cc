@@ -339,19 +339,20 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     started.set_version(kTransportVersion);
     started.set_view((*lease)->name());
     started.set_resumed((*lease)->resumed());
-    started.set_database((*lease)->database());
-    started.set_kept((*lease)->kept());
-    if (start.describe()) Describe((*lease)->families(), &started);
+    started.set_database((*lease)->view().database);
+    started.set_kept((*lease)->view().kept);
+    if (start.describe()) Describe((*lease)->view().families, &started);
     stream->Answer(started);
 
     // The server's own report has the whole error, the client no directories of ours.
     std::mutex mutex;
     absl::Status whole;
-    CancellableSource source((*lease)->source(), cancellation, [&](const absl::Status& error) {
-      const std::lock_guard<std::mutex> lock(mutex);
-      whole = error;
-      return WithoutDirectories(error, options_.directories);
-    });
+    CancellableSource source((*lease)->view().source.get(), cancellation,
+                             [&](const absl::Status& error) {
+                               const std::lock_guard<std::mutex> lock(mutex);
+                               whole = error;
+                               return WithoutDirectories(error, options_.directories);
+                             });
     ServerSession session(&source, server_options);
     const absl::Status status = Drive(&session, stream, cancellation, limits, &report->counts);
     report->operation = session.operation();

@@ -20,7 +20,6 @@
 namespace rocksieve::join {
 namespace {
 
-constexpr char kThisSide[] = "on this side: ";
 constexpr std::chrono::milliseconds kLongestPause(10'000);
 
 absl::Status AfterAttempts(int attempts, const absl::Status& status) {
@@ -29,10 +28,7 @@ absl::Status AfterAttempts(int attempts, const absl::Status& status) {
 }
 
 // Says that an error is of the rows here, or of where the result goes, and not of the server's.
-absl::Status OnThisSide(const absl::Status& status) {
-  if (status.ok()) return status;
-  return {status.code(), absl::StrCat(kThisSide, status.message())};
-}
+absl::Status OnThisSide(const absl::Status& status) { return NamingPeer("on this side", status); }
 
 // Ends work at the deadline that is done for one message, however long it takes.
 class CancellableSink final : public Sink {

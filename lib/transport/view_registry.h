@@ -83,10 +83,7 @@ class ViewRegistry {
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
 
-    Source* source() const { return entry_->view.source.get(); }
-    const std::string& database() const { return entry_->view.database; }
-    const std::vector<ColumnFamilyDescription>& families() const { return entry_->view.families; }
-    const std::string& kept() const { return entry_->view.kept; }
+    const View& view() const { return entry_->view; }
     const std::string& name() const { return entry_->name; }
     bool resumed() const { return resumed_; }
     void Finished() { finished_ = true; }

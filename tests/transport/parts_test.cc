@@ -322,7 +322,7 @@ TEST(ViewRegistry, ABrokenSessionFindsItsViewAgain) {
     ASSERT_TRUE(lease.ok());
     EXPECT_FALSE((*lease)->resumed());
     name = (*lease)->name();
-    source = (*lease)->source();
+    source = (*lease)->view().source.get();
   }
   EXPECT_EQ(living_views, 1);
   EXPECT_FALSE((*registry.Acquire({"another", ""}, name, &cancellation))->resumed());
@@ -330,7 +330,7 @@ TEST(ViewRegistry, ABrokenSessionFindsItsViewAgain) {
   auto again = registry.Acquire({}, name, &cancellation);
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE((*again)->resumed());
-  EXPECT_EQ((*again)->source(), source);
+  EXPECT_EQ((*again)->view().source.get(), source);
 }
 
 TEST(ViewRegistry, AFinishedSessionLeavesNothing) {
