@@ -12,13 +12,9 @@
 // "Tabulation based 4-universal hashing with applications to second moment estimation", 2004 (one
 // counter per key is as good).
 //
-//   counters   varint, 1 .. 65536
-//   width      u8, 3 .. 32: bits per counter
-//   bits       each counter modulo 2^width, in order
-//
-// A width of less than the counters need is no loss as long as it holds their differences, which
-// is all that counts: narrow counters for replicas. If a difference was too large for the width,
-// the estimate is a lower bound of the right order at best.
+// Bytes: docs/formats/sketches.md. A width of less than the counters need is no loss as long as it
+// holds their differences, which is all that counts: narrow counters for replicas. If a difference
+// was too large for the width, the estimate is a lower bound of the right order at best.
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,6 @@
 
 namespace rocksieve {
 
-// Which symbols of a rateless IBLT (rateless_iblt.h) a key takes part in, and what it adds there.
-
 // The jumps are IEEE double arithmetic without any expression that could become a fused
 // multiply-add: equal on all machines that do not compute in longer registers.
 static_assert(FLT_EVAL_METHOD == 0, "rateless symbols need IEEE double arithmetic");

@@ -41,14 +41,9 @@ struct Candidate {
 
 using Candidates = PageVector<Candidate>;  // by rising ordinal
 
-// Candidates by short hashes, sorted and Golomb-coded:
-//
-//   u8 bits | values below entries * 2^bits, as in lib/format/bit_coder.h | u64 sum of Mix64(salt ^
-//   value)
-//
-// The sum is there because a value that changes on the way is a match that both sides lose, which
-// their sums of the matched keys do not see. A key that is not in the list has the value of one
-// that is with a chance of 2^-bits.
+// Candidates by short hashes, sorted and Golomb-coded, and a sum of them (docs/protocol.md): what
+// changes on the way is a match that both sides lose, which their sums of the matched keys do not
+// see. A key that is not in the list has the value of one that is with a chance of 2^-bits.
 struct ShortHashes {
   std::vector<uint64_t> values;  // ascending
   uint64_t salt = 0, universe = 0;

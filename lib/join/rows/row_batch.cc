@@ -268,9 +268,6 @@ constexpr char kWhat[] = "a row";
 
 }  // namespace
 
-//   varint 2 * value bytes + 1 if the key is a new one
-//   with keys, and a new one: varint bytes shared with the key before | varint more bytes | these
-//   the value
 void RowBatchWriter::Add(const Row& row) {
   rows_++;
   const bool new_key = !any_ || row.key != last_key_;

@@ -9,12 +9,7 @@
 // symbols can be had later: another batch, whose windows stand at the same fractions of their
 // length, so that all equations together are still a band.
 //
-// A batch of R symbols of one level, batch number b = 0, 1 ..:
-//   R >= groups: symbol u is the sum of group u.
-//   Else with f = SplitMix64(level, u), modulo 2^64, the window of group u begins at
-//   (f * (R - w + 1)) >> 64 and is w = WindowOf(R, R0) symbols wide, R0 the size of batch 0; bit i
-//   of the 128-bit number SplitMix64(f, 2 b) + 2^64 SplitMix64(f, 2 b + 1) says whether symbol i of
-//   the window gets the sum, but bit 0 counts as set.
+// Batches and windows: docs/formats/sketches.md.
 //
 // Source of the band: P. Dillinger, S. Walzer, "Ribbon filter", 2021, transposed; of codes across
 // inner codes: E. Blokh, V. Zyablov, "Coding of generalized concatenated codes", 1974.

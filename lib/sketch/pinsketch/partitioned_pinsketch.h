@@ -24,12 +24,7 @@
 // still open. Cost: 2 ns per key and level while the field's tables fit a cache,
 // and 0.5 us per difference at the receiver. 8 bytes per key.
 //
-//   sketch    bits, k each: S(1) .. S(raw_levels) of group 0, of group 1 ..; the symbols of level
-//             raw_levels + 1, of the next ..; then 32 bits for each 64 groups: the XOR of
-//             CellCheck(group, id) over their odd cells
-//   request   varint entries; for each: varint level, varint symbols: batches of parity symbols,
-//             numbered from 0 for each level, the plan's (if not 0 symbols) the first
-//   answer    bits, k each: the symbols of those batches
+// Bytes of sketches, requests and answers: docs/formats/sketches.md.
 //
 // Sources: groups of cells whose parities are a BCH code's word: L. Gong et al., "Space- and
 // computationally-efficient set reconciliation via parity bitmap sketch (PBS)", VLDB 2020; sums at

@@ -7,11 +7,8 @@
 //
 // DESCRIPTION. The positions are cut into blocks of as many as there are groups. A block has one
 // position in each group, whose id is the number of the block, and begins at a group that the salt
-// chooses: differences that stand side by side, or at any distances, spread over the groups.
-//
-//   block = position / groups, rounded down
-//   group = (position + (SplitMix64(salt, block) * groups >> 64)) mod groups
-//   id    = 1 + block
+// chooses: differences that stand side by side, or at any distances, spread over the groups. Bytes:
+// docs/formats/sketches.md.
 #pragma once
 
 #include <bit>
@@ -30,9 +27,6 @@ namespace rocksieve::pinsketch {
 
 // Where a key stands in a partitioned PinSketch: groups of cells, and the id of a cell in its
 // group.
-//
-//   group = (upper 32 bits of the hash * groups) >> 32
-//   id    = 1 + ((lower 32 bits of the hash * (2^k - 1)) >> 32)
 //
 // An odd cell is one that holds an odd number of a set's keys: sums over GF(2^k) see no others.
 
@@ -166,12 +160,6 @@ class GroupCells {
 
 // How a partitioned PinSketch is laid out: field, groups, how many sums of each group are sent as
 // they are, and how many parity symbols for each level above.
-//
-//   field bits    u8, 6 .. 20
-//   groups        varint, 1 .. 2^32 - 1
-//   raw levels    u8, 1 .. 96
-//   levels        u8: the number of parity levels; raw + parity levels <= 96
-//   symbols       varint for each of them, 0 .. groups
 
 inline constexpr int kMostLevels = 96;  // three times what a right plan needs
 inline constexpr uint32_t kGroupsPerCheck = 64;
@@ -213,23 +201,13 @@ int RawLevelsWithoutParity(double per_group);
 // The chance that a Poisson-distributed number with this mean is at least n.
 double PoissonAtLeast(double mean, int n);
 
-// What a plan for positions is made of. Both sides make it of these numbers, by integers alone.
-//
-//   field bits    u8, 6 .. 20
-//   groups        varint, 1 .. 2^32 - 1; each has 2^k - 1 ids, and all have one for each position
-//   raw levels    u8, 1 .. 48
-//   mean          varint: differences of a group, expected, in sixteenths; 0 .. 640
-//
-// Of fewer than 4 groups there are no parity levels. Else, with m the mean in sixteenths, w(0) =
-// 2^24, w(i) = w(i - 1) m / (16 i) and t(j) = w(j) + w(j + 1) + .., each division rounded down, u =
-// 256 groups t(j) / t(0) is what 256 times as many groups need of level j. As long as u is at least
-// 128 (up to level 96), the level has (26 u / 25 + sqrt(256 u) + 1279) / 256 symbols, each term
-// rounded down and then the sum; at most one for each group.
+// What a plan for positions is made of. Both sides make it of these numbers, by integers alone; the
+// page's u is what 256 times as many groups need of a level.
 struct PositionPlan {
   int field_bits = 0;
   uint32_t groups = 0;
   int raw_levels = 0;
-  uint32_t mean_16ths = 0;
+  uint32_t mean_16ths = 0;  // differences of a group, expected, in sixteenths
 
   bool operator==(const PositionPlan&) const = default;
   Plan Made() const;
