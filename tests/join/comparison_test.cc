@@ -308,7 +308,7 @@ ValuesOutcome CompareValues(const ValuesCase& values) {
   Exchange(&sides, values.tamper, &outcome);
   outcome.client = sides[0].state();
   outcome.server_said_sum = sides[1].said_sum();
-  if (!outcome.status.ok() || outcome.client != ValuesState::kCompared) return outcome;
+  if (!outcome.status.ok() || outcome.client != ValuesState::kReconciled) return outcome;
   for (const size_t side : {0, 1}) {
     for (const Candidate& row : sides[side].TakeChanged()) {
       outcome.changed[side].push_back(row.ordinal);
@@ -320,7 +320,7 @@ ValuesOutcome CompareValues(const ValuesCase& values) {
 
 void ExpectRight(const ValuesCase& values, const ValuesOutcome& outcome) {
   ASSERT_TRUE(outcome.status.ok()) << outcome.status;
-  ASSERT_EQ(outcome.client, ValuesState::kCompared);
+  ASSERT_EQ(outcome.client, ValuesState::kReconciled);
   EXPECT_TRUE(outcome.server_said_sum);
   for (const size_t side : {0, 1}) {
     RowOrdinals equal, changed;
@@ -404,7 +404,7 @@ TEST(ValueComparison, DamageIsSeen) {
     if (!outcome.status.ok()) {
       refused++;
       EXPECT_TRUE(absl::IsInvalidArgument(outcome.status)) << outcome.status;
-    } else if (outcome.client == ValuesState::kCompared) {
+    } else if (outcome.client == ValuesState::kReconciled) {
       right++;
       ExpectRight(values, outcome);
     } else {

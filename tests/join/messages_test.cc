@@ -114,7 +114,7 @@ std::map<std::string, std::string> Values() {
     });
     EXPECT_TRUE(sides[1 - from].Receive(step).ok());
   }
-  EXPECT_EQ(sides[0].state(), ValueComparison::State::kCompared);
+  EXPECT_EQ(sides[0].state(), ValueComparison::State::kReconciled);
   EXPECT_EQ(sides[0].TakeChanged().size(), 1u);
   return parts;
 }

@@ -43,12 +43,7 @@ namespace rocksieve::join {
 
 class Matching {
  public:
-  enum class State {
-    kMyTurn,
-    kTheirTurn,
-    kReconciled,    // matched() is the answer
-    kContradicted,  // the client: the sums of both sides did not agree
-  };
+  using State = MatchingState;
   using Options = MatchingOptions;
   using Counts = MatchingCounts;
 

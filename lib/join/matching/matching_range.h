@@ -171,6 +171,14 @@ struct MatchingOptions {
       0;  // beside all that, by whoever made the Matching, for as long as it lasts
 };
 
+// Of a Matching or a ValueComparison.
+enum class MatchingState {
+  kMyTurn,
+  kTheirTurn,
+  kReconciled,    // all is known; of values, only the client is told
+  kContradicted,  // the client: both sides' sums differ, or they do not speak of the same rows
+};
+
 // For statistics.
 struct MatchingCounts {
   uint64_t filters_sent = 0, filters_received = 0;

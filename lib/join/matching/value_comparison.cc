@@ -335,7 +335,7 @@ absl::Status ValueComparison::ReceiveSum(std::string_view body) {
   }
   if (SumOfRows() == theirs) {
     if (is_client) {
-      state_ = State::kCompared;
+      state_ = State::kReconciled;
     } else {
       turn_ = Turn::kRowSum;
     }

@@ -54,12 +54,7 @@ inline KeyHash128 HashOfRow(const KeyHash128& key, uint64_t digest) {
 
 class ValueComparison {
  public:
-  enum class State {
-    kMyTurn,
-    kTheirTurn,
-    kCompared,      // the client: all is known, and proven
-    kContradicted,  // the client: the two sides do not speak of the same rows
-  };
+  using State = MatchingState;
 
   // `matched` by rising ordinal, the same keys on both sides; `digests` by ordinal, whose memory is
   // among the options' kept_bytes. `differ`: both

@@ -221,18 +221,7 @@ Reconciliation::Reconciliation(Source* source, const KeyInterval& interval, Rang
 }
 
 Reconciliation::State Reconciliation::state() const {
-  if (values_ == nullptr) return matching_->state();
-  switch (values_->state()) {
-    case ValueComparison::State::kMyTurn:
-      return State::kMyTurn;
-    case ValueComparison::State::kTheirTurn:
-      return State::kTheirTurn;
-    case ValueComparison::State::kCompared:
-      return State::kReconciled;
-    case ValueComparison::State::kContradicted:
-      break;
-  }
-  return State::kContradicted;
+  return values_ == nullptr ? matching_->state() : values_->state();
 }
 
 absl::Status Reconciliation::NextStep(std::string* step) {

@@ -137,7 +137,7 @@ MatchingOptions OptionsFor(const OpenedRange& range, const RangeKeys& keys);
 // A Matching, a ValueComparison, or one after the other, as a machine like each of them.
 class Reconciliation {
  public:
-  using State = Matching::State;
+  using State = MatchingState;
   enum class Of { kKeys, kKeysThenValues, kValuesOfSameKeys };
 
   // Takes candidates and digests from the keys of the interval. `source` must outlive it. Of
