@@ -142,8 +142,6 @@ void CheckFiles(const Facts& facts, const FamilyFacts& family, Findings* finding
 
 }  // namespace
 
-// Findings: unreadable-files, damaged-filters, later-version-filters, plugin-report.
-
 void CheckDamage(const Facts& facts, Findings* findings) {
   const size_t before = findings->size();
   for (const FamilyFacts& family : facts.families) CheckFamily(family, findings);
@@ -160,8 +158,6 @@ void CheckDamage(const Facts& facts, Findings* findings) {
       "rocksieve has reported something since the database was opened", Shortened(reports),
       "As the report says.", "As the report says.");
 }
-
-// Findings: files-without-filters.
 
 void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const Files without = FilesWhere(family, [](const TreeFile& file) {
@@ -191,8 +187,6 @@ void CheckFilesHaveFilters(const Facts& facts, const FamilyFacts& family, Findin
       "(CompactRange with BottommostLevelCompaction::kForce). If new files come without, find who "
       "writes them: another program, or an SstFileWriter with options of its own.");
 }
-
-// Findings: unreadable-filters, obsolete-filters.
 
 void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const auto is_obsolete = [](const TreeFile& file) {
@@ -239,8 +233,6 @@ void CheckFiltersAreRead(const Facts& facts, const FamilyFacts& family, Findings
   }
 }
 
-// Findings: prefix-extractor-missing, prefix-extractor-changed, whole-keys-missing.
-
 void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const ColumnFamily& options = family.tree.family;
   if (!options.whole_key_filtering && options.prefix_extractor_name.empty()) {
@@ -255,7 +247,6 @@ void CheckPrefixes(const Facts& facts, const FamilyFacts& family, Findings* find
   }
 }
 
-// Findings: partitions-without-index.
 void CheckPartitions(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const auto option = [&](const char* name) {
     return facts.options.TableValue(family.name(), name);
@@ -282,7 +273,6 @@ void CheckPartitions(const Facts& facts, const FamilyFacts& family, Findings* fi
       "metadata_block_size.");
 }
 
-// Findings: last-level-unfiltered.
 void CheckLastLevel(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const Files skipped =
       FilesWhere(family, [](const TreeFile& file) { return !file.filter_is_asked; });

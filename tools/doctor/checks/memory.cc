@@ -190,8 +190,6 @@ std::string InWords(const CacheOfFamilies& families, const CacheAdvice& advice,
 
 }  // namespace
 
-// Findings: filters-thrash.
-
 void CheckCacheMisses(const Facts& facts, Findings* findings) {
   if (facts.log() == nullptr) return;
   const uint64_t hits = facts.log()->ticker("rocksdb.block.cache.filter.hit");
@@ -214,8 +212,6 @@ void CheckCacheMisses(const Facts& facts, Findings* findings) {
       "partition_filters=true, so that only the part in question is read.");
 }
 
-// Findings: table-cache-too-small.
-
 void CheckTableCache(const Facts& facts, Findings* findings) {
   const long long most = std::atoll(facts.DbOption("max_open_files").c_str());
   if (most <= 0) return;  // -1: all stay open
@@ -236,8 +232,6 @@ void CheckTableCache(const Facts& facts, Findings* findings) {
       "max_open_files=-1, if the system allows so many (ulimit -n); or "
       "cache_index_and_filter_blocks=true with a block cache that is large enough.");
 }
-
-// Findings: huge-filters.
 
 void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const std::vector<CacheUse> caches = CachesWithFilters(facts);
@@ -282,14 +276,10 @@ void CheckFilterSizes(const Facts& facts, const FamilyFacts& family, Findings* f
       "smaller files (target_file_size_base).");
 }
 
-// Findings: tiny-files, filter-memory-waste.
-
 void CheckMemoryWaste(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   CheckTinyFiles(family, findings);
   CheckAllocator(facts, family, findings);
 }
-
-// Findings: filters-exceed-cache.
 
 void CheckCacheSize(const Facts& facts, Findings* findings) {
   for (const CacheUse& cache : CachesWithFilters(facts)) {

@@ -162,8 +162,6 @@ const LoggedLine* Follows(const Facts& facts, const std::string& family) {
 
 }  // namespace
 
-// Findings: no-policy, policy-lost, no-options-file.
-
 void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
   // A database that was killed while it was made has none yet, nor a table.
   const bool has_tables =
@@ -203,8 +201,6 @@ void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
                  : "was that on purpose? Else name the policy again."));
   }
 }
-
-// Findings: bad-spec, unknown-policy.
 
 // The plugin says so in the log, and the options name what is used instead.
 void CheckNoWrongPolicyWasTaken(const Facts& facts, Findings* findings) {
@@ -256,8 +252,6 @@ void CheckPolicyIsUnderstood(const Facts& facts, Findings* findings) {
   }
 }
 
-// Findings: static-rocksdb, plugin-not-loaded, plugin-wrong-version, plugin-replaced.
-
 void CheckHost(const Facts& facts, Findings* findings) {
   if (!facts.process) return;
   const ProcessFacts& process = *facts.process;
@@ -271,7 +265,6 @@ void CheckHost(const Facts& facts, Findings* findings) {
   }
 }
 
-// Findings: unsupported-rocksdb.
 void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
   const std::string need = SignOfNeed(facts);
   if (need.empty() || facts.log() == nullptr) return;
@@ -290,8 +283,6 @@ void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
       "Run the program with a RocksDB from 7.0.3 to 11.8 for which rocksieve was built "
       "(docs/compatibility.md), or with a later rocksieve.");
 }
-
-// Findings: auto-without-listener.
 
 void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const bool named = facts.DbOption("listeners").find("rocksieve.listener") != std::string::npos;

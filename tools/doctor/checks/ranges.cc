@@ -35,7 +35,6 @@ void Report(const FamilyFacts& family, const std::string& title, std::vector<std
 
 }  // namespace
 
-// Findings: ranges-unfiltered.
 void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   const ColumnFamily& options = family.tree.family;
   const bool asks = options.prefix_extractor_name == kRangeExtractorName;
@@ -78,7 +77,6 @@ void CheckRanges(const Facts& facts, const FamilyFacts& family, Findings* findin
   }
 }
 
-// Findings: prefix-extractor-shared.
 void CheckRangeExtractor(const Facts& facts, const FamilyFacts& family, Findings* findings) {
   if (family.tree.family.prefix_extractor_name != kRangeExtractorName) return;
   const auto option = [&](const char* name) {
@@ -105,7 +103,6 @@ void CheckRangeExtractor(const Facts& facts, const FamilyFacts& family, Findings
       "index_type=kBinarySearch.");
 }
 
-// Findings: ranges-unasked.
 void CheckRangesAsked(const Facts& facts, Findings* findings) {
   if (facts.log() == nullptr) return;
   const LogFile& log = *facts.log();
