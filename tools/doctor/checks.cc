@@ -27,19 +27,6 @@ std::string Quoted(const Facts& facts, const std::string& option, const std::str
 
 bool NamesUs(const std::string& policy) { return policy.rfind("rocksieve", 0) == 0; }
 
-std::string SignOf(const Facts& facts, const FamilyFacts& family) {
-  if (NamesUs(family.policy.spec)) return QuoteTableOption(facts, family, "filter_policy");
-  if (!family.policy.is_none()) return "";
-  for (const Mention& mention : family.earlier_policies) {
-    if (NamesUs(mention.text)) return Quote(mention);
-  }
-  for (const TreeFile* file : family.files()) {
-    const std::string& built_with = file->properties.filter_policy_name;
-    if (NamesUs(built_with)) return file->name + " says: filter policy " + built_with;
-  }
-  return "";
-}
-
 }  // namespace
 
 const std::vector<FindingKind>& FindingKinds() {
@@ -124,7 +111,7 @@ std::string QuoteFamilyOption(const Facts& facts, const FamilyFacts& family,
 }
 
 std::string QuoteDbOption(const Facts& facts, const std::string& option) {
-  return Quoted(facts, option, facts.DbOption(option));
+  return Quoted(facts, option, facts.options.Value("DBOptions", option));
 }
 
 std::string Quote(const Mention& mention) {
@@ -197,8 +184,15 @@ std::string QuoteCapacity(const Facts& facts, const CacheUse& cache) {
 
 std::string SignOfNeed(const Facts& facts) {
   for (const FamilyFacts& family : facts.families) {
-    const std::string sign = SignOf(facts, family);
-    if (!sign.empty()) return sign;
+    if (NamesUs(family.policy.spec)) return QuoteTableOption(facts, family, "filter_policy");
+    if (!family.policy.is_none()) continue;
+    for (const Mention& mention : family.earlier_policies) {
+      if (NamesUs(mention.text)) return Quote(mention);
+    }
+    for (const TreeFile* file : family.files()) {
+      const std::string& built_with = file->properties.filter_policy_name;
+      if (NamesUs(built_with)) return file->name + " says: filter policy " + built_with;
+    }
   }
   return "";
 }

@@ -136,7 +136,6 @@ struct Mention {
 struct FamilyFacts {
   std::string name() const { return tree.family.name; }
   std::vector<const TreeFile*> files() const;  // that could be read, by level
-  std::vector<const TreeFile*> unreadable_files() const;
 
   Tree tree;
   bool is_block_based = true;  // by the options: the other table formats have no filters
@@ -148,7 +147,6 @@ struct Facts {
   // The newest log that got as far as opening the database; null if there is none.
   const LogFile* log() const;
   const LoggedFamily* logged(const std::string& family) const;
-  std::string DbOption(const std::string& name) const;  // of the OPTIONS file
 
   std::string directory;
   OptionsFile options;

@@ -259,12 +259,6 @@ std::vector<const TreeFile*> FamilyFacts::files() const {
   return files;
 }
 
-std::vector<const TreeFile*> FamilyFacts::unreadable_files() const {
-  std::vector<const TreeFile*> files = tree.files();
-  std::erase_if(files, [](const TreeFile* file) { return file->error.empty(); });
-  return files;
-}
-
 const LogFile* Facts::log() const {
   for (const LogFile& file : logs) {
     if (file.opened()) return &file;
@@ -276,10 +270,6 @@ const LoggedFamily* Facts::logged(const std::string& family) const {
   if (log() == nullptr) return nullptr;
   const auto found = log()->families.find(family);
   return found == log()->families.end() ? nullptr : &found->second;
-}
-
-std::string Facts::DbOption(const std::string& name) const {
-  return options.Value("DBOptions", name);
 }
 
 Status GatherFacts(const std::string& directory, int pid, Progress* progress, Facts* facts) {

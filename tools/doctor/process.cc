@@ -116,9 +116,9 @@ struct Mapping {
   std::string range;  // "55d0-55ff": its name in /proc/N/map_files
 };
 
-// Files of which some part is mapped as code.
-std::vector<Mapping> CodeMappings(const fs::path& process) {
-  std::map<std::string, Mapping> by_path;
+// Files of which some part is mapped as code, by path.
+std::map<std::string, Mapping> CodeMappings(const fs::path& process) {
+  std::map<std::string, Mapping> mappings;
   std::ifstream maps(process / "maps");
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
@@ -133,10 +133,8 @@ std::vector<Mapping> CodeMappings(const fs::path& process) {
       mapping.file.path.resize(path.size() - (sizeof(kDeleted) - 1));
       mapping.file.replaced = true;
     }
-    by_path.emplace(path, mapping);
+    mappings.emplace(path, mapping);
   }
-  std::vector<Mapping> mappings;
-  for (auto& [path, mapping] : by_path) mappings.push_back(std::move(mapping));
   return mappings;
 }
 
@@ -203,7 +201,7 @@ Status ReadProcess(int pid, const std::string& database_directory, ProcessFacts*
   facts->pid = pid;
   facts->program = fs::read_symlink(process / "exe", error).string();
   facts->preload = Preload(process);
-  for (const Mapping& mapping : CodeMappings(process)) {
+  for (const auto& [key, mapping] : CodeMappings(process)) {
     const std::string& path = mapping.file.path;
     if (BaseName(path).find("jemalloc") != std::string::npos) facts->jemalloc = true;
     if (IsSharedRocksDb(path)) {

@@ -26,9 +26,9 @@ std::vector<std::string> Shortened(std::vector<std::string> lines) {
 void CheckFamily(const FamilyFacts& family, Findings* findings) {
   std::vector<std::string> unreadable, damaged, later;
   bool only_missing = true, only_later = true, only_forbidden = true;
-  for (const TreeFile* file : family.unreadable_files()) {
+  for (const TreeFile* file : family.tree.files()) {
     // The tables of other formats are not for us to judge.
-    if (!family.is_block_based) continue;
+    if (file->error.empty() || !family.is_block_based) continue;
     unreadable.push_back(file->name + ": " + file->error);
     only_missing &= file->is_missing;
     only_later &= file->is_later;

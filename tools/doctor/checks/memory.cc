@@ -213,7 +213,7 @@ void CheckCacheMisses(const Facts& facts, Findings* findings) {
 }
 
 void CheckTableCache(const Facts& facts, Findings* findings) {
-  const long long most = std::atoll(facts.DbOption("max_open_files").c_str());
+  const long long most = std::atoll(facts.options.Value("DBOptions", "max_open_files").c_str());
   if (most <= 0) return;  // -1: all stay open
   uint64_t files = 0, outside_cache = 0;
   for (const FamilyFacts& family : facts.families) {

@@ -285,7 +285,8 @@ void CheckRocksDbVersion(const Facts& facts, Findings* findings) {
 }
 
 void CheckAutoListener(const Facts& facts, const FamilyFacts& family, Findings* findings) {
-  const bool named = facts.DbOption("listeners").find("rocksieve.listener") != std::string::npos;
+  const std::string listeners = facts.options.Value("DBOptions", "listeners");
+  const bool named = listeners.find("rocksieve.listener") != std::string::npos;
   if (!family.policy.is_auto()) return;
   const LoggedLine* const follows = Follows(facts, family.name());
   const bool listens =
