@@ -251,26 +251,6 @@ Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const Tab
   return status;
 }
 
-Status ForEachEntry(std::string_view block,
-                    const std::function<bool(std::string_view, std::string_view)>& entry) {
-  BlockCursor entries(block);
-  while (entries.Next() && entry(entries.key(), entries.value())) {
-  }
-  return entries.status();
-}
-
-Status ForEachIndexEntry(std::string_view block, bool delta_values,
-                         const std::function<bool(std::string_view, BlockPlace)>& entry) {
-  BlockCursor entries;
-  entries.Reset(block, /*has_value_sizes=*/!delta_values);
-  BlockPlace place;
-  while (entries.Next()) {
-    if (!TakeIndexValue(delta_values, &entries, &place)) return UnreadableEntry();
-    if (!entry(entries.key(), place)) break;
-  }
-  return entries.status();
-}
-
 bool TakeIndexValue(bool delta_values, BlockCursor* entries, BlockPlace* place) {
   if (!delta_values) {
     std::string_view value = entries->value();

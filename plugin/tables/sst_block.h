@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,7 +30,9 @@ std::string MessageOf(const rocksdb::Status& status);
 class BlockCursor {
  public:
   BlockCursor() = default;
-  explicit BlockCursor(std::string_view block) { Reset(block); }
+  explicit BlockCursor(std::string_view block, bool has_value_sizes = true) {
+    Reset(block, has_value_sizes);
+  }
 
   // To before the first entry of another block, which must outlive what is read of it. NotSupported
   // if its last bytes name a feature that is not known, or a hash index: status().
@@ -174,19 +175,9 @@ rocksdb::Status ReadStoredBlock(rocksdb::RandomAccessFile* file, uint64_t file_b
 rocksdb::Status CheckBlock(const TableFooter& footer, BlockPlace place,
                            std::string_view block_and_trailer);
 
-// Calls entry(key, value) for each entry of such a block, until it returns false.
-rocksdb::Status ForEachEntry(
-    std::string_view block,
-    const std::function<bool(std::string_view key, std::string_view value)>& entry);
-
-// The same for an index: the values are the places of other blocks. With `delta_values`, they are
-// stored as differences (format_version 4 and later, index_value_is_delta_encoded).
-rocksdb::Status ForEachIndexEntry(
-    std::string_view block, bool delta_values,
-    const std::function<bool(std::string_view key, BlockPlace place)>& entry);
-
 // The place that the entry names at which the cursor stands, of an index; *place is that of the
-// entry before, if there is one. False if it cannot be taken apart.
+// entry before, if there is one. With `delta_values`, places are stored as differences
+// (format_version 4 and later, index_value_is_delta_encoded). False if it cannot be taken apart.
 bool TakeIndexValue(bool delta_values, BlockCursor* entries, BlockPlace* place);
 
 // Blocks of RocksDB's table files as they were before they were compressed.

@@ -90,14 +90,15 @@ Status TableFile::ReadMetaBlocks() {
   Status status =
       ReadBlock(file_.get(), bytes_, footer_, footer_.meta_index, /*check=*/true, &block);
   if (!status.ok()) return About("the index of meta blocks", status);
-  status = ForEachEntry(block, [&](std::string_view name, std::string_view value) {
+  BlockCursor entries(block);
+  while (entries.Next()) {
+    std::string_view value = entries.value();
     BlockPlace place;
     if (TakeVarint(&value, &place.offset) && TakeVarint(&value, &place.size)) {
-      meta_blocks_.emplace(name, place);
+      meta_blocks_.emplace(entries.key(), place);
     }
-    return true;
-  });
-  if (!status.ok()) return About("the index of meta blocks", status);
+  }
+  if (!entries.status().ok()) return About("the index of meta blocks", entries.status());
 
   auto found = meta_blocks_.find(kPropertiesName);
   if (found == meta_blocks_.end()) found = meta_blocks_.find(kOldPropertiesName);
@@ -132,24 +133,24 @@ Status TableFile::FindFilter(FilterPlaces* places) const {
   // Partitions stand side by side: an index that names more bytes than the file has names some of
   // them often, and whoever reads all partitions would need memory without end.
   uint64_t bytes_left = bytes_;
-  bool fits = true;
-  if (status.ok()) {
-    status = ForEachIndexEntry(
-        index, properties_.index_value_is_delta_encoded,
-        [&](std::string_view key, BlockPlace place) {
-          fits = place.size <= bytes_left;
-          if (!fits) return false;
-          bytes_left -= place.size;
-          if (!properties_.index_key_is_user_key) {
-            key = key.substr(0, key.size() - std::min(key.size(), kInternalKeySuffixBytes));
-          }
-          places->partitions.push_back({place, std::string(key)});
-          return true;
-        });
+  const bool delta_values = properties_.index_value_is_delta_encoded;
+  BlockCursor entries(index, /*has_value_sizes=*/!delta_values);
+  BlockPlace place;
+  while (status.ok() && entries.Next()) {
+    std::string_view key = entries.key();
+    if (!TakeIndexValue(delta_values, &entries, &place)) {
+      status = UnreadableEntry();
+    } else if (place.size > bytes_left) {
+      status = Status::Corruption("it names more bytes than the file has");
+    } else {
+      bytes_left -= place.size;
+      if (!properties_.index_key_is_user_key) {
+        key.remove_suffix(std::min(key.size(), kInternalKeySuffixBytes));
+      }
+      places->partitions.push_back({place, std::string(key)});
+    }
   }
-  if (status.ok() && !fits) {
-    status = Status::Corruption("it names more bytes than the file has");
-  }
+  if (status.ok()) status = entries.status();
   return status.ok() ? status : About("the index of filter partitions", status);
 }
 
@@ -159,12 +160,9 @@ Status TableFile::ReadFilterBlock(BlockPlace place, std::string* block) const {
 
 rocksdb::Status ParseProperties(std::string_view block, TableProperties* properties) {
   Texts texts;
-  const rocksdb::Status status =
-      ForEachEntry(block, [&](std::string_view key, std::string_view value) {
-        texts.emplace(key, value);
-        return true;
-      });
-  if (!status.ok()) return status;
+  BlockCursor entries(block);
+  while (entries.Next()) texts.emplace(entries.key(), entries.value());
+  if (!entries.status().ok()) return entries.status();
   properties->entries = Number(texts, Names::kNumEntries);
   properties->deletions = Number(texts, Names::kDeletedKeys);
   properties->range_deletions = Number(texts, Names::kNumRangeDeletions);
@@ -196,7 +194,7 @@ rocksdb::Status ParseProperties(std::string_view block, TableProperties* propert
   properties->compression_name = Text(texts, Names::kCompression);
   properties->session = Text(texts, Names::kDbSessionId);
   properties->number_in_session = Number(texts, Names::kOriginalFileNumber);
-  return status;
+  return Status::OK();
 }
 
 std::string CompressionInWords(const std::string& compression_name) {

@@ -26,22 +26,23 @@
 // Oracle: entries lie in the block, and what the two readers of an index say of keys is the same.
 FUZZ_TARGET(sst_block) {
   using namespace rocksieve;
-    uint64_t value_bytes = 0;
-  const rocksdb::Status status =
-      ForEachEntry(input, [&](std::string_view key, std::string_view value) {
-        FUZZ_CHECK(key.size() <= input.size());
-        fuzz::Use(std::string(key));
-        value_bytes += value.size();
-        return true;
-      });
+  uint64_t value_bytes = 0;
+  BlockCursor entries(input);
+  while (entries.Next()) {
+    FUZZ_CHECK(entries.key().size() <= input.size());
+    fuzz::Use(std::string(entries.key()));
+    value_bytes += entries.value().size();
+  }
+  const rocksdb::Status& status = entries.status();
   FUZZ_CHECK(value_bytes <= input.size());
   FUZZ_CHECK(status.ok() || status.IsCorruption() || status.IsNotSupported());
   for (const bool delta : {false, true}) {
-    ForEachIndexEntry(input, delta, [&](std::string_view key, BlockPlace place) {
-      FUZZ_CHECK(key.size() <= input.size());
+    BlockCursor index(input, /*has_value_sizes=*/!delta);
+    BlockPlace place;
+    while (index.Next() && TakeIndexValue(delta, &index, &place)) {
+      FUZZ_CHECK(index.key().size() <= input.size());
       fuzz::Use(place);
-      return true;
-    }).PermitUncheckedError();
+    }
   }
   TableProperties properties;
   const rocksdb::Status parsed = ParseProperties(input, &properties);
@@ -134,11 +135,12 @@ void MakeChecksumsRight(std::string* bytes) {
   right(footer.meta_index);
   std::string meta_index;
   if (!ReadBlock(&file, bytes->size(), footer, footer.meta_index, false, &meta_index).ok()) return;
-  ForEachEntry(meta_index, [&](std::string_view, std::string_view value) {
+  BlockCursor entries(meta_index);
+  while (entries.Next()) {
+    std::string_view value = entries.value();
     BlockPlace place;
     if (TakeVarint(&value, &place.offset) && TakeVarint(&value, &place.size)) right(place);
-    return true;
-  }).PermitUncheckedError();
+  }
 }
 
 // Those of the blocks that an index names, as far as it can be read.
@@ -158,12 +160,12 @@ void MakeDataChecksumsRight(std::string* bytes) {
       !Uncompress(compression, stored, "", &index).ok()) {
     return;
   }
-  ForEachIndexEntry(index, file->properties().index_value_is_delta_encoded,
-                    [&](std::string_view, BlockPlace data) {
-                      MakeChecksumRight(data.offset, data.size, footer, bytes);
-                      return true;
-                    })
-      .PermitUncheckedError();
+  const bool delta_values = file->properties().index_value_is_delta_encoded;
+  BlockCursor entries(index, /*has_value_sizes=*/!delta_values);
+  BlockPlace data;
+  while (entries.Next() && TakeIndexValue(delta_values, &entries, &data)) {
+    MakeChecksumRight(data.offset, data.size, footer, bytes);
+  }
 }
 
 void ReadEntries(std::string_view bytes) {
