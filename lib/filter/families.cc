@@ -58,7 +58,6 @@ const FamilyEntry kBloomFamily = {
     .bits_per_halving = 1.5,
     .extra_bits = 0.035,
     .has_fast_build = true,
-    .line_bytes = bloom::kLineBytes,
     .expected_payload_bits =
         [](uint64_t keys, const Budget& budget) {
           return 8.0 * static_cast<double>(bloom::PayloadBytes(bloom::PlanFor(keys, budget)));

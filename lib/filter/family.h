@@ -74,10 +74,6 @@ struct FamilyEntry {
   // Specs may have the option `fast`.
   bool has_fast_build = false;
 
-  // Not 0: filters consist of lines of so many bytes, each with a rate of its own, since keys come
-  // to lie at random. 0: all of a filter has the same rate.
-  size_t line_bytes = 0;
-
   // Of a filter of so many keys under this budget.
   double (*expected_payload_bits)(uint64_t keys, const Budget& budget);
   double (*expected_rate)(uint64_t keys, const Budget& budget);

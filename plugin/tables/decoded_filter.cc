@@ -30,19 +30,6 @@ int ProbesFor(double bits_per_key) {
   return bits_per_key > 50 ? 24 : static_cast<int>((bits_per_key - 0.001) / 2) - 1;
 }
 
-// A missing key passes if all its probes find set bits. The share of set bits after so many throws
-// has a known mean and variance, and the mean of its power is a little more than the power of its
-// mean, the more so the more probes there are.
-double LineRate(int probes, double keys_in_line) {
-  if (keys_in_line == 0) return 0;
-  const double throws = probes * keys_in_line;
-  const double clear = std::pow(1 - 1 / kLineBits, throws);
-  const double both_clear = std::pow(1 - 2 / kLineBits, throws);
-  const double set = 1 - clear;
-  const double variance = clear / kLineBits + (1 - 1 / kLineBits) * both_clear - clear * clear;
-  return std::pow(set, probes) * (1 + probes * (probes - 1) / 2.0 * variance / (set * set));
-}
-
 // Probability of `hits` among `trials` if each has probability p.
 double Binomial(double trials, double hits, double p) {
   return std::exp(std::lgamma(trials + 1) - std::lgamma(hits + 1) - std::lgamma(trials - hits + 1) +
@@ -138,17 +125,30 @@ std::string_view BuiltinFamilyName(Family family) {
   return family == Family::kRocksDbRibbon ? "RocksDB Ribbon" : "";
 }
 
+// A missing key passes if all its probes find set bits. The share of set bits after so many throws
+// has a known mean and variance, and the mean of its power is a little more than the power of its
+// mean, the more so the more probes there are.
+double BuiltinBloomLineRate(int probes, double keys_in_line) {
+  if (keys_in_line == 0) return 0;
+  const double throws = probes * keys_in_line;
+  const double clear = std::pow(1 - 1 / kLineBits, throws);
+  const double both_clear = std::pow(1 - 2 / kLineBits, throws);
+  const double set = 1 - clear;
+  const double variance = clear / kLineBits + (1 - 1 / kLineBits) * both_clear - clear * clear;
+  return std::pow(set, probes) * (1 + probes * (probes - 1) / 2.0 * variance / (set * set));
+}
+
 double RocksDbBloomRate(int probes, double lines, double keys) {
   const double mean = keys / lines;
   // With so many keys each bit is set, as far as a double can tell; the sum would have no end.
   constexpr double kFull = 40;
   if (probes * mean > kFull * kLineBits) return 1;
-  if (lines <= 1) return std::min(1.0, LineRate(probes, keys));
+  if (lines <= 1) return std::min(1.0, BuiltinBloomLineRate(probes, keys));
   const double reach = 10 * std::sqrt(mean) + 10;
   double rate = 0;
   for (double in_line = std::max(0.0, std::floor(mean - reach));
        in_line <= std::min(keys, mean + reach); in_line++) {
-    rate += Binomial(keys, in_line, 1 / lines) * LineRate(probes, in_line);
+    rate += Binomial(keys, in_line, 1 / lines) * BuiltinBloomLineRate(probes, in_line);
   }
   return std::min(1.0, rate);
 }
@@ -216,10 +216,6 @@ double LegacyBloomRate(double keys, double bytes, int probes) {
                         share_of_flaw * 0.1 / (bits_per_key * 0.75 + 22);
   const double hash = 1 - std::exp(-keys * std::ldexp(1, -32));
   return std::min(1.0, filter + hash - filter * hash);
-}
-
-double BuiltinBloomLineRate(double bits_per_key, double keys_in_line) {
-  return LineRate(ProbesFor(bits_per_key), keys_in_line);
 }
 
 // As GetBuiltinFilterBitsReader() in table/block_based/filter_policy.cc, RocksDB 7.8.

@@ -63,9 +63,8 @@ BuiltinFilter LegacyBloom(uint64_t keys, double bits_per_key);
 // The rate of such a filter of so many bytes, without the five at its end.
 double LegacyBloomRate(double keys, double bytes, int probes);
 
-// The rate of one line of the Bloom filter of format_version 5 and later, made with this argument
-// of the policy, if so many keys lie in it.
-double BuiltinBloomLineRate(double bits_per_key, double keys_in_line);
+// Of a Bloom filter of format_version 5 and later: the rate of a line with so many keys.
+double BuiltinBloomLineRate(int probes, double keys_in_line);
 
 }  // namespace rocksieve
 

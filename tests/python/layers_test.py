@@ -60,7 +60,7 @@ ALLOWED = {
                        "plugin/database plugin/join plugin/unshared support",
     # The command: a subcommand knows no other one; joins are made by the public API alone.
     "tools/command": "plugin/database support",
-    "tools/demo": "lib/budget lib/filter lib/hash plugin/database plugin/tables support tools/command",
+    "tools/demo": "lib/hash plugin/database plugin/tables support tools/command",
     "tools/doctor": "plugin/database support tools/command",
     "tools/doctor/checks": "lib/budget plugin plugin/database plugin/range support tools/doctor",
     "tools/explain": "plugin/database plugin/probe support tools/command",

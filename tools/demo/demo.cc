@@ -147,11 +147,10 @@ Status ReadTrees(const std::vector<Variant>& variants, const WorkDir& directory,
 }
 
 // All but the times.
-Status Examine(const Variant& variant, rocksdb::DB* db, const Keys& keys, Progress* progress,
-               Result* result) {
+Status Examine(rocksdb::DB* db, const Keys& keys, Progress* progress, Result* result) {
   Status status = CheckPresent(db, keys.present, progress, &result->present);
   if (status.ok()) status = CountMissingCosts(db, keys.missing, progress, &result->missing);
-  const FileRate rate = ExpectedRate(variant, result->tree, keys.missing);
+  const FileRate rate = ExpectedRate(result->tree, keys.missing);
   result->expected_rate = ExpectedShare(rate.mean, rate.variance, result->counted("filter_probes"));
   return status;
 }
@@ -160,7 +159,7 @@ Status Measure(const std::vector<Variant>& variants, const Databases& databases,
                Progress* progress, std::vector<Result>* results) {
   progress->Begin("looking up all keys with each filter", variants.size() * keys.distinct());
   Status status = RunAll(variants.size(), [&](size_t i) {
-    return Examine(variants[i], databases[i].get(), keys, progress, &(*results)[i]);
+    return Examine(databases[i].get(), keys, progress, &(*results)[i]);
   });
   if (!status.ok()) return status;
   std::vector<Json> times(variants.size());

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -103,10 +102,6 @@ struct Variant {
   std::string name;                                     // for people
   std::string directory;                                // its database's, and its key in JSON
   std::shared_ptr<const rocksdb::FilterPolicy> policy;  // null for none
-  // Of Bloom filters, whose keys come to lie in lines at random: the rate of a line with so many
-  // keys. Null of others, which have the rate that they promise.
-  size_t line_bytes = 0;
-  std::function<double(double probes, int keys_in_line)> line_rate;
   std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor{};  // null for none
 };
 
@@ -121,7 +116,7 @@ inline constexpr size_t kFirstOfOurs = 3;
 // The mean of the rates that the files' filters promise, each weighted with the lookups of the keys
 // that RocksDB makes in the file if no file before has them: a small file of level 0 is asked as
 // often as the whole last level, and so weighs as much. Zero if there are no lookups.
-FileRate ExpectedRate(const Variant& variant, const Tree& tree, std::vector<std::string_view> keys);
+FileRate ExpectedRate(const Tree& tree, std::vector<std::string_view> keys);
 
 // Makes a database in a new directory of that name, whose levels are random parts of the keys, each
 // over the whole key range, as a tree has them that has grown: most of the keys in the last level,

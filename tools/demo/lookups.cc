@@ -144,14 +144,12 @@ Status MakeRangeVariants(std::vector<Variant>* variants) {
   rocksdb::BlockBasedTableOptions table;
   const Status status = ConfigureRangeFilters(kSpec, &options, &table);
   if (!status.ok()) return status;
-  *variants = {
-      {"none", "ranges_none", nullptr, 0, nullptr},
-      {"RocksDB Bloom 12, prefixes of 8 bytes", "ranges_rocksdb_bloom_12",
-       std::shared_ptr<const rocksdb::FilterPolicy>(rocksdb::NewBloomFilterPolicy(12)), 0, nullptr,
-       std::shared_ptr<const rocksdb::SliceTransform>(
-           rocksdb::NewFixedPrefixTransform(kEntityBytes))},
-      {kSpec, "ranges_rocksieve_range_12", table.filter_policy, 0, nullptr,
-       options.prefix_extractor}};
+  *variants = {{"none", "ranges_none", nullptr},
+               {"RocksDB Bloom 12, prefixes of 8 bytes", "ranges_rocksdb_bloom_12",
+                std::shared_ptr<const rocksdb::FilterPolicy>(rocksdb::NewBloomFilterPolicy(12)),
+                std::shared_ptr<const rocksdb::SliceTransform>(
+                    rocksdb::NewFixedPrefixTransform(kEntityBytes))},
+               {kSpec, "ranges_rocksieve_range_12", table.filter_policy, options.prefix_extractor}};
   return Status::OK();
 }
 
