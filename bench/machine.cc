@@ -37,6 +37,15 @@ size_t CacheBytes(int level) {
   return unit == 'M' ? number << 20 : number << 10;
 }
 
+// As the kernel has it.
+std::string ProcessorName() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
 std::string Mebibytes(const nlohmann::json& bytes) {
   return Significant(bytes.get<double>() / (1 << 20), 2) + " MiB";
 }
@@ -65,8 +74,8 @@ std::string ForPeople(const nlohmann::json& machine) {
          " processes over the last minute, this one not yet among them\nRocksDB:    " +
          machine["rocksdb_version"].get<std::string>() + ", " +
          machine["rocksdb_library"].get<std::string>() +
-         "\nrocksieve:  " + ShortPath(machine["plugin_library"].get<std::string>()) +
-         ", kernels for " + machine["isa"].get<std::string>() + "\n";
+         "\nrocksieve:  " + machine["plugin_library"].get<std::string>() + ", kernels for " +
+         machine["isa"].get<std::string>() + "\n";
 }
 
 std::string ActiveIsaName() { return std::string(IsaName(ActiveIsa())); }

@@ -55,8 +55,12 @@ void Report::Advance(uint64_t units) {
 }
 
 void Report::Add(const Table& table) {
+  constexpr size_t kWidth = 100;
   progress_.Clear();
-  std::cout << "\n" << ForPeople(table) << std::flush;
+  std::cout << "\n"
+            << table.title << "\n"
+            << Wrapped(table.explanation, kWidth) << "\n\n"
+            << ForPeople(table.columns, table.rows) << std::flush;
   document["tables"][table.name] = table.rows;
   Write();
 }
@@ -68,7 +72,7 @@ int Report::Finish(const std::string& right) {
   progress_.Clear();
   std::cout << "\nTook " << Significant(seconds.count(), 3) << " s.";
   if (failures_.empty() && !right.empty()) std::cout << " " << right;
-  if (!json_path_.empty()) std::cout << " All figures: " << ShortPath(json_path_);
+  if (!json_path_.empty()) std::cout << " All figures: " << json_path_;
   std::cout << "\n";
   for (const std::string& failure : failures_) std::cout << "FAILED: " << failure << "\n";
   if (!std::cout.flush()) throw std::runtime_error("cannot write to the standard output");

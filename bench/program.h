@@ -9,6 +9,7 @@
 
 #include "support/progress.h"
 #include "support/table.h"
+#include "support/text.h"
 #include "support/work_dir.h"
 
 namespace rocksieve::bench {
@@ -27,6 +28,14 @@ nlohmann::json ReportOf(const std::string& command);
 
 // Throws std::runtime_error if it cannot be had.
 std::unique_ptr<WorkDir> NewWorkDir(const std::string& wanted, const std::string& purpose);
+
+struct Table {
+  std::string name;  // in JSON, and for --only
+  std::string title;
+  std::string explanation;  // of the columns
+  std::vector<Column> columns;
+  nlohmann::json rows = nlohmann::json::array();
+};
 
 // What a program has measured: tables that are printed as they come, all figures in a file, and
 // what was wrong.
@@ -51,7 +60,7 @@ class Report {
 
   Progress progress_;
   const std::string json_path_;
-  Failures failures_;
+  std::vector<std::string> failures_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -202,7 +202,7 @@ int Main(int, char**) {
     std::vector<Result> results(filters.size());
     for (uint64_t round = 0; round < kRounds; round++) {
       for (size_t i = 0; i < filters.size(); i++) {
-        report.Begin(KeysHeading(count) + ", round " + std::to_string(round + 1) + ": " +
+        report.Begin(Counted(count, "key") + ", round " + std::to_string(round + 1) + ": " +
                      filters[i].name);
         MeasureRound(round, filters[i], keys, &results[i]);
       }
@@ -212,7 +212,7 @@ int Main(int, char**) {
       const double bits = static_cast<double>(result.bits) / static_cast<double>(count);
       const double queries = static_cast<double>(result.asked) / kRounds;
       table.rows.push_back(
-          {{"group", KeysHeading(count)},
+          {{"group", Counted(count, "key")},
            {"filter", filters[i].name},
            {"bits_per_key", bits},
            {"rate", static_cast<double>(result.passed) / static_cast<double>(result.asked)},

@@ -7,15 +7,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <system_error>
 
 #include "support/text.h"
 
 namespace rocksieve {
 namespace {
-
-constexpr size_t kWidth = 100;
 
 using Kind = Column::Kind;
 
@@ -215,14 +211,6 @@ std::string Shortest(double number) {
   return std::string(text, std::to_chars(text, text + sizeof(text), number).ptr);
 }
 
-std::string ShortPath(const std::string& path) {
-  std::error_code error;
-  const std::string relative = std::filesystem::proximate(path, error).string();
-  return error || relative.rfind("..", 0) == 0 ? path : relative;
-}
-
-std::string KeysHeading(uint64_t keys) { return Thousands(keys) + (keys == 1 ? " key" : " keys"); }
-
 std::string ForPeople(const std::vector<Column>& columns, const Json& rows, size_t width) {
   std::vector<Column> shown = columns;
   std::string left_out;
@@ -245,11 +233,6 @@ std::string ForPeople(const std::vector<Column>& columns, const Json& rows, size
 
 std::string ForPeople(const std::vector<Column>& columns, const Json& rows) {
   return ForPeople(columns, rows, TerminalColumns(STDOUT_FILENO));
-}
-
-std::string ForPeople(const Table& table) {
-  return table.title + "\n" + Wrapped(table.explanation, kWidth) + "\n\n" +
-         ForPeople(table.columns, table.rows);
 }
 
 std::string Filled(std::string_view words, const Json& values) {

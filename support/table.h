@@ -12,9 +12,6 @@ namespace rocksieve {
 
 using Json = nlohmann::ordered_json;
 
-// What makes the program fail: sentences.
-using Failures = std::vector<std::string>;
-
 struct Column {
   // kAligned: significant digits, with the points of the column in line.
   enum class Kind { kText, kFixed, kSignificant, kPercent, kAligned };
@@ -29,22 +26,10 @@ struct Column {
   int spare = 0;
 };
 
-struct Table {
-  std::string name;  // in JSON, and for --only
-  std::string title;
-  std::string explanation;  // of the columns
-  std::vector<Column> columns;
-  // The row's "group", if it has one, is printed as a heading where it changes; an empty line is
-  // printed where "part" changes.
-  nlohmann::json rows = nlohmann::json::array();
-};
-
-// At most about 100 columns wide.
-std::string ForPeople(const Table& table);
-
-// The rows alone, below the heads. What a row does not have, and what is null, is "-". At most so
-// wide, if that is possible: spare columns are left out, and named below; then text is cut short,
-// numbers never. 0: any width.
+// The rows, below the heads. A row's "group", if it has one, is printed as a heading where it
+// changes; an empty line is printed where "part" changes. What a row does not have, and what is
+// null, is "-". At most so wide, if that is possible: spare columns are left out, and named below;
+// then text is cut short, numbers never. 0: any width.
 std::string ForPeople(const std::vector<Column>& columns, const Json& rows, size_t width);
 
 // As wide as the terminal, if the standard output is one; else any width.
@@ -71,11 +56,5 @@ std::string Significant(double number, int digits);
 
 // As few digits as tell the number from its neighbours: "10", "12.5".
 std::string Shortest(double number);
-
-// Relative to the current directory, if it is there or below.
-std::string ShortPath(const std::string& path);
-
-// "20,000 keys"
-std::string KeysHeading(uint64_t keys);
 
 }  // namespace rocksieve

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 
 namespace rocksieve {
@@ -252,14 +251,6 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     }
   }
   return distance[a.size()][b.size()];
-}
-
-std::string ProcessorName() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
 }
 
 std::string UtcText(std::time_t time, const char* format) {

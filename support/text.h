@@ -81,7 +81,4 @@ std::string HexDump(std::string_view bytes, uint64_t offset);
 // Cost: their lengths multiplied.
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// The processor's name as the kernel has it; "unknown" if that does not say.
-std::string ProcessorName();
-
 }  // namespace rocksieve

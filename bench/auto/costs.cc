@@ -98,7 +98,7 @@ void AddRows(const std::string& family, uint64_t count, size_t length,
         heard_ns.push_back(heard.Time(keys, batch));
         difference.push_back(heard_ns.back() - even_ns.back());
       }
-      table->rows.push_back({{"filter", family + ", " + KeysHeading(count)},
+      table->rows.push_back({{"filter", family + ", " + Counted(count, "key")},
                              {"bytes", length},
                              {"at_once", batch},
                              {"asked", is_present ? "present" : "absent"},
@@ -227,7 +227,7 @@ Table LearningCosts(bool smoke, const std::string& directory) {
   table.name = "learning_costs";
   table.title = "LEARNING";
   table.explanation = "Milliseconds of processor time, the least of " + std::to_string(rounds) +
-                      ". A file of " + KeysHeading(kKeysPerFile) +
+                      ". A file of " + Counted(kKeysPerFile, "key") +
                       " with values of 100 bytes takes " + Significant(file_ms, 3) + " to write.";
   table.columns = {{"files", "", "files", Column::Kind::kFixed, 0},
                    {"learning_ms", "learning,", "a stretch"},

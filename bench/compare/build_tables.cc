@@ -119,7 +119,7 @@ Table MeasureBuilds(Run* run) {
         builds.push_back({&candidate, &candidates[0], {}});
     }
     for (int round = 0; round < RoundsFor(keys, run->settings.build_rounds); round++) {
-      run->Begin("builds: " + KeysHeading(keys) + ", round " + std::to_string(round + 1));
+      run->Begin("builds: " + Counted(keys, "key") + ", round " + std::to_string(round + 1));
       for (TimedBuild& build : builds) {
         build.samples.push_back(NanosecondsPerKey(*build.candidate, keys));
       }
@@ -127,7 +127,7 @@ Table MeasureBuilds(Run* run) {
     for (const TimedBuild& build : builds) {
       nlohmann::json row = {{"filter", build.candidate->spec()},
                             {"keys", keys},
-                            {"group", KeysHeading(keys)},
+                            {"group", Counted(keys, "key")},
                             {"part", build.reference->spec()},
                             {"isa", ActiveIsaName()}};
       AddTimes("build", build.samples, &row);
@@ -151,11 +151,11 @@ Table MeasureMemory(Run* run) {
   for (uint64_t keys : run->settings.memory_keys) {
     for (const Candidates& candidates : BuiltSeries(run->settings)) {
       for (const Candidate& candidate : candidates) {
-        run->Begin("memory: " + candidate.spec() + ", " + KeysHeading(keys));
+        run->Begin("memory: " + candidate.spec() + ", " + Counted(keys, "key"));
         const double bytes = ScratchBytes(candidate, KeySet(keys, 1)) / static_cast<double>(keys);
         table.rows.push_back({{"filter", candidate.spec()},
                               {"keys", keys},
-                              {"group", KeysHeading(keys)},
+                              {"group", Counted(keys, "key")},
                               {"scratch_bytes_per_key", bytes}});
         // Every builder keeps the keys' hashes, so less means that they were not counted.
         if (bytes < 7) {

@@ -37,7 +37,7 @@ std::vector<TimedFilter> BuildAll(const std::vector<Candidates>& series, const K
 nlohmann::json RowOf(const TimedFilter& timed, const TimedFilter& reference, uint64_t keys) {
   nlohmann::json row = {{"filter", timed.candidate->spec()},
                         {"keys", keys},
-                        {"group", KeysHeading(keys)},
+                        {"group", Counted(keys, "key")},
                         {"isa", ActiveIsaName()}};
   double spread = 0;
   for (const auto& [name, samples] : timed.samples) {
@@ -125,7 +125,7 @@ class QueryTimer {
 // KIND_batch_over_single (of the least times) for KIND = missing, present. A key that a filter has
 // lost is a failure.
 nlohmann::json TimeQueries(const std::vector<Candidates>& series, const KeySet& keys, Run* run) {
-  const std::string heading = KeysHeading(keys.count());
+  const std::string heading = Counted(keys.count(), "key");
   run->Begin("queries: building filters of " + heading);
   std::vector<TimedFilter> filters = BuildAll(series, keys);
   QueryTimer timer(keys, run->settings.queries_per_sample);
@@ -250,7 +250,7 @@ Table MeasureLengths(Run* run) {
   for (uint64_t keys : run->settings.length_keys) {
     for (size_t bytes : {8, 16, 24, 32, 64, 128}) {
       for (nlohmann::json row : TimeQueries(series, KeySet(keys, 1, bytes), run)) {
-        row["group"] = KeysHeading(keys) + " of " + std::to_string(bytes) + " bytes";
+        row["group"] = Counted(keys, "key") + " of " + std::to_string(bytes) + " bytes";
         row["key_bytes"] = bytes;
         table.rows.push_back(row);
       }
@@ -284,7 +284,7 @@ Table MeasureCold(Run* run) {
   const std::vector<Candidates> series = TimedSeries(run->settings);
   for (uint64_t count : run->settings.cold_keys) {
     const KeySet keys(count, 1);
-    run->Begin("cold: building filters of " + KeysHeading(count));
+    run->Begin("cold: building filters of " + Counted(count, "key"));
     std::vector<TimedFilter> filters = BuildAll(series, keys);
     for (TimedFilter& timed : filters) timed.twin = timed.candidate->Build(twin_keys);
     ColdTimer timer(keys, twin_keys);

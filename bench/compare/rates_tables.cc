@@ -73,13 +73,13 @@ nlohmann::json Observe(const Candidate& candidate, uint64_t keys, const ProbeBud
       std::max(expected * (1 - expected) / probes, squares / std::max(count - 1, 1.0) / count));
   const double off = std::abs(rate - model);
   if (keys >= kLeastKeysWithModel && off > 0.1 * model && off > 4 * error) {
-    run->Fail(candidate.spec() + ", " + KeysHeading(keys) + ": " + Significant(100 * rate, 4) +
+    run->Fail(candidate.spec() + ", " + Counted(keys, "key") + ": " + Significant(100 * rate, 4) +
               " % of missing keys pass, its model says " + Significant(100 * model, 4) +
               " %, the standard error is " + Significant(100 * error, 2) + " %");
   }
   return {{"filter", candidate.spec()},
           {"keys", keys},
-          {"group", KeysHeading(keys)},
+          {"group", Counted(keys, "key")},
           {"rate", rate},
           {"rate_standard_error", error},
           {"rate_model", model},
@@ -108,7 +108,7 @@ void AddRows(const std::vector<std::string>& specs, const std::vector<std::strin
     }
     nlohmann::json reference;
     for (const Candidate& candidate : MakeCandidates(line_up)) {
-      run->Begin(table->name + ": " + candidate.spec() + ", " + KeysHeading(keys));
+      run->Begin(table->name + ": " + candidate.spec() + ", " + Counted(keys, "key"));
       nlohmann::json row = Observe(candidate, keys, budget, run);
       if (reference.is_null()) reference = row;
       row["part"] = amount;

@@ -11,6 +11,8 @@
 
 namespace rocksieve::experiments {
 
+using bench::Table;
+
 struct Settings {
   bool quick = false;     // smaller inputs, fewer repeats
   std::string directory;  // exists; for files that an experiment leaves or needs in between

@@ -206,7 +206,7 @@ int Main(int argc, char** argv) {
   const std::unique_ptr<WorkDir> directory = NewWorkDir("", "join_reading");
   Table table = {.name = "reading",
                  .title = "READING",
-                 .explanation = KeysHeading(rows) +
+                 .explanation = Counted(rows, "key") +
                                 " of 16 bytes. Nanoseconds of processor time per row, checksums "
                                 "verified.",
                  .columns = {{"tree", "", "tree", Column::Kind::kText},

@@ -33,7 +33,7 @@ NumberSet SetOf(const std::string& name, uint64_t count, uint64_t (*next)(uint64
   for (uint64_t i = 0; i < count; i++) set.numbers.push_back(next(random()));
   std::sort(set.numbers.begin(), set.numbers.end());
   set.numbers.erase(std::unique(set.numbers.begin(), set.numbers.end()), set.numbers.end());
-  set.heading = name + ", " + KeysHeading(set.numbers.size());
+  set.heading = name + ", " + Counted(set.numbers.size(), "key");
   for (const uint64_t number : set.numbers) set.keys.push_back(BigEndian(number));
   return set;
 }

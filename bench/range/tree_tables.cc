@@ -157,7 +157,7 @@ Table MeasureEntities(RangeRun* run) {
                               {"rocksieve.range:16:prefixes-8", "range:16\nprefixes", "8"}},
                              workload, "entities", run);
   table.title = "ENTITIES AND TIMES";
-  table.explanation = KeysHeading(workload.keys.size()) +
+  table.explanation = Counted(workload.keys.size(), "key") +
                       " of 16 bytes: the number of an entity, about 30 keys each, and a time below "
                       "2^20. Lengths are numbers of times." +
                       kHowTreesAreRead;
@@ -182,7 +182,7 @@ Table MeasurePaths(RangeRun* run) {
                               {"rocksieve.range:16:prefixes-8-24", "range:16\nprefixes", "8-24"}},
                              workload, "paths", run);
   table.title = "PATHS";
-  table.explanation = KeysHeading(workload.keys.size()) +
+  table.explanation = Counted(workload.keys.size(), "key") +
                       (made ? ", made in the manner of paths of files." : ", lines of a file.") +
                       " Ranges are prefixes, but for the last three." + kHowTreesAreRead;
   return table;
@@ -220,7 +220,7 @@ Table MeasureMixes(RangeRun* run) {
   return {.name = "mixes",
           .title = "LOOKUPS AND RANGES",
           .explanation =
-              KeysHeading(workload.keys.size()) +
+              Counted(workload.keys.size(), "key") +
               " as in the table of entities. Data blocks per 1,000 queries, of which a share are "
               "lookups of absent keys and the others empty ranges, with filters of 12 bits per "
               "key. Settings chosen by hand, and rocksieve.auto:12:range on a tree that is written "
