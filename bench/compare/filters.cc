@@ -45,6 +45,18 @@ bool ParseAmount(const std::string& text, double* amount, bool* is_rate) {
          *amount < (*is_rate ? 1 : 100);
 }
 
+// The least setting, but for 0.001, with which filters of many keys have at most this rate. That of
+// Ribbon is the bits of a Bloom filter of equal rate, which RocksDB estimates by another formula.
+double BitsForRate(double rate, BuiltinFilter (*filter_of)(uint64_t, double)) {
+  constexpr uint64_t kManyKeys = 100000000;
+  double too_few = 1, enough = 60;
+  while (enough - too_few > 0.001) {
+    const double middle = (too_few + enough) / 2;
+    (filter_of(kManyKeys, middle).rate <= rate ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
 // A filter that only hashes, whose time is in that of every other one: its readers hash a key as
 // rocksieve does, and answer "may match".
 class HashOnlyReader final : public rocksdb::FilterBitsReader {
@@ -117,9 +129,7 @@ std::string Candidate::Make(const std::string& spec, Candidate* candidate) {
         return "\"" + spec + "\" is neither rocksieve.FAMILY:AMOUNT nor bloomfilter:AMOUNT nor " +
                "ribbonfilter:AMOUNT; for example bloomfilter:10 or ribbonfilter:0.1%";
       }
-      if (is_rate) {
-        amount = ribbon ? BuiltinRibbonBitsForRate(amount) : BuiltinBloomBitsForRate(amount);
-      }
+      if (is_rate) amount = BitsForRate(amount, ribbon ? BuiltinRibbon : BuiltinBloom);
       text = (ribbon ? "ribbonfilter:" : "bloomfilter:") + std::to_string(amount) +
              (ribbon ? ":-1" : ":false");
     }

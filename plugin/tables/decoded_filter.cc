@@ -53,21 +53,6 @@ double RateAsRocksDbEstimates(double bits_per_key) {
   return MeanOfCrowdedAndUncrowded(ProbesFor(bits_per_key), kLineBits / bits_per_key);
 }
 
-double RateOfManyLines(double bits_per_key) {
-  constexpr double kLines = 1e6;
-  return RocksDbBloomRate(ProbesFor(bits_per_key), kLines, kLines * kLineBits / bits_per_key);
-}
-
-template <typename RateOf>
-double BitsForRate(double rate, RateOf rate_of) {
-  double too_few = 1, enough = 60;
-  while (enough - too_few > 0.001) {
-    const double middle = (too_few + enough) / 2;
-    (rate_of(middle) <= rate ? enough : too_few) = middle;
-  }
-  return enough;
-}
-
 // How many keys so many slots of a Ribbon filter can take: 2^8, 2^9 .. 2^17 of them
 // (ribbon_config.cc: one failure in 20 attempts, 128 coefficients, no smash); beyond, each doubling
 // takes kRibbonGrowth more slots per key.
@@ -160,10 +145,6 @@ double RocksDbRibbonRate(double columns, double blocks, double lower) {
   const double lower_share = std::min(1.0, lower * kBuiltinRibbonBlockSlots / starts);
   return std::exp2(-columns) * (1 + lower_share);
 }
-
-double BuiltinBloomBitsForRate(double rate) { return BitsForRate(rate, RateOfManyLines); }
-
-double BuiltinRibbonBitsForRate(double rate) { return BitsForRate(rate, RateAsRocksDbEstimates); }
 
 BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key) {
   if (keys == 0) return {};

@@ -39,13 +39,6 @@ double RocksDbBloomRate(int probes, double lines, double keys);
 // The rate of a Ribbon filter, 2^-columns, whose first `lower` blocks have one column less.
 double RocksDbRibbonRate(double columns, double blocks, double lower);
 
-// The bits per key that NewBloomFilterPolicy() takes for this rate.
-double BuiltinBloomBitsForRate(double rate);
-
-// The same for NewRibbonFilterPolicy(), which takes the bits of a Bloom filter of equal rate, but
-// estimates that rate by a formula of its own.
-double BuiltinRibbonBitsForRate(double rate);
-
 // What a filter of so many keys takes and does, made with this argument of the policy. A Ribbon
 // policy makes Bloom filters at flushes (unless told otherwise) and of some hundred keys or fewer;
 // only the latter is known here.
