@@ -16,6 +16,9 @@
 namespace rocksieve {
 namespace {
 
+// At the end of each block: what it is.
+constexpr size_t kBuiltinTrailerBytes = 5;
+constexpr int kBuiltinRibbonBlockSlots = 128;
 constexpr double kLineBits = 8 * kBuiltinBloomLineBytes;
 
 // FastLocalBloomImpl::ChooseNumProbes()
@@ -79,6 +82,46 @@ double RibbonSlots(double keys) {
   return kBuiltinRibbonBlockSlots * std::ceil(slots / kBuiltinRibbonBlockSlots);
 }
 
+// The rate of a Bloom filter of format_version 5 and later: the mean over the number of keys in a
+// line.
+double RocksDbBloomRate(int probes, double lines, double keys) {
+  const double mean = keys / lines;
+  // With so many keys each bit is set, as far as a double can tell; the sum would have no end.
+  constexpr double kFull = 40;
+  if (probes * mean > kFull * kLineBits) return 1;
+  if (lines <= 1) return std::min(1.0, BuiltinBloomLineRate(probes, keys));
+  const double reach = 10 * std::sqrt(mean) + 10;
+  double rate = 0;
+  for (double in_line = std::max(0.0, std::floor(mean - reach));
+       in_line <= std::min(keys, mean + reach); in_line++) {
+    rate += Binomial(keys, in_line, 1 / lines) * BuiltinBloomLineRate(probes, in_line);
+  }
+  return std::min(1.0, rate);
+}
+
+// The rate of a Ribbon filter, 2^-columns, whose first `lower` blocks have one column less. Keys
+// begin at all slots but the last 127, so that these blocks serve a little more than their share.
+double RocksDbRibbonRate(double columns, double blocks, double lower) {
+  const double starts = kBuiltinRibbonBlockSlots * blocks - (kBuiltinRibbonBlockSlots - 1);
+  const double lower_share = std::min(1.0, lower * kBuiltinRibbonBlockSlots / starts);
+  return std::exp2(-columns) * (1 + lower_share);
+}
+
+// The rate of a Bloom filter of format_version 4 and earlier, of so many bytes without its trailer.
+// LegacyLocalityBloomImpl::EstimatedFpRate(): the mean of a crowded and of an uncrowded line, a
+// flaw of its positions, its hash of 32 bits. The estimate of the flaw there is meant for 50 bits
+// per key and more, and up to a tenth of the rate too high below; the share of it that is real was
+// measured with `rocksieve inspect` at 5 to 20 bits per key, and makes the rate right within 4 %.
+double LegacyBloomRate(double keys, double bytes, int probes) {
+  if (keys == 0) return 0;
+  const double bits_per_key = 8 * bytes / keys;
+  const double share_of_flaw = std::clamp((bits_per_key - 4) / 10, 0.0, 0.9);
+  const double filter = MeanOfCrowdedAndUncrowded(probes, kLineBits / bits_per_key) +
+                        share_of_flaw * 0.1 / (bits_per_key * 0.75 + 22);
+  const double hash = 1 - std::exp(-keys * std::ldexp(1, -32));
+  return std::min(1.0, filter + hash - filter * hash);
+}
+
 constexpr uint64_t kRibbonSegmentBytes = 16;  // a column of a block
 constexpr int kMaxRibbonColumns = 32;
 constexpr std::string_view kAlwaysTrueBlock("\0\0\0\0\0\0", 6);
@@ -123,29 +166,6 @@ double BuiltinBloomLineRate(int probes, double keys_in_line) {
   return std::pow(set, probes) * (1 + probes * (probes - 1) / 2.0 * variance / (set * set));
 }
 
-double RocksDbBloomRate(int probes, double lines, double keys) {
-  const double mean = keys / lines;
-  // With so many keys each bit is set, as far as a double can tell; the sum would have no end.
-  constexpr double kFull = 40;
-  if (probes * mean > kFull * kLineBits) return 1;
-  if (lines <= 1) return std::min(1.0, BuiltinBloomLineRate(probes, keys));
-  const double reach = 10 * std::sqrt(mean) + 10;
-  double rate = 0;
-  for (double in_line = std::max(0.0, std::floor(mean - reach));
-       in_line <= std::min(keys, mean + reach); in_line++) {
-    rate += Binomial(keys, in_line, 1 / lines) * BuiltinBloomLineRate(probes, in_line);
-  }
-  return std::min(1.0, rate);
-}
-
-// Keys begin at all slots but the last 127, so that the blocks with one column less serve a little
-// more than their share.
-double RocksDbRibbonRate(double columns, double blocks, double lower) {
-  const double starts = kBuiltinRibbonBlockSlots * blocks - (kBuiltinRibbonBlockSlots - 1);
-  const double lower_share = std::min(1.0, lower * kBuiltinRibbonBlockSlots / starts);
-  return std::exp2(-columns) * (1 + lower_share);
-}
-
 BuiltinFilter BuiltinBloom(uint64_t keys, double bits_per_key) {
   if (keys == 0) return {};
   const auto count = static_cast<double>(keys);
@@ -183,20 +203,6 @@ BuiltinFilter LegacyBloom(uint64_t keys, double bits_per_key) {
   if (lines % 2 == 0) lines++;
   const double bytes = static_cast<double>(lines) * kLineBits / 8;
   return {bytes + kBuiltinTrailerBytes, LegacyBloomRate(count, bytes, probes)};
-}
-
-// LegacyLocalityBloomImpl::EstimatedFpRate(): the mean of a crowded and of an uncrowded line, a
-// flaw of its positions, its hash of 32 bits. The estimate of the flaw there is meant for 50 bits
-// per key and more, and up to a tenth of the rate too high below; the share of it that is real was
-// measured with `rocksieve inspect` at 5 to 20 bits per key, and makes the rate right within 4 %.
-double LegacyBloomRate(double keys, double bytes, int probes) {
-  if (keys == 0) return 0;
-  const double bits_per_key = 8 * bytes / keys;
-  const double share_of_flaw = std::clamp((bits_per_key - 4) / 10, 0.0, 0.9);
-  const double filter = MeanOfCrowdedAndUncrowded(probes, kLineBits / bits_per_key) +
-                        share_of_flaw * 0.1 / (bits_per_key * 0.75 + 22);
-  const double hash = 1 - std::exp(-keys * std::ldexp(1, -32));
-  return std::min(1.0, filter + hash - filter * hash);
 }
 
 // As GetBuiltinFilterBitsReader() in table/block_based/filter_policy.cc, RocksDB 7.8.

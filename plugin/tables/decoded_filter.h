@@ -24,20 +24,10 @@ namespace rocksieve {
 // keys) and table/block_based/filter_policy.cc (sizes, and the five bytes at the end of each
 // block). The headers of a RocksDB installation have none of it.
 
-// At the end of each block: what it is.
-inline constexpr size_t kBuiltinTrailerBytes = 5;
-inline constexpr int kBuiltinRibbonBlockSlots = 128;
 inline constexpr uint64_t kBuiltinBloomLineBytes = 64;
 
 // "RocksDB Bloom"; empty if the family is none of RocksDB's.
 std::string_view BuiltinFamilyName(Family family);
-
-// The rate of a Bloom filter of format_version 5 and later: the mean over the number of keys in a
-// line.
-double RocksDbBloomRate(int probes, double lines, double keys);
-
-// The rate of a Ribbon filter, 2^-columns, whose first `lower` blocks have one column less.
-double RocksDbRibbonRate(double columns, double blocks, double lower);
 
 // What a filter of so many keys takes and does, made with this argument of the policy. A Ribbon
 // policy makes Bloom filters at flushes (unless told otherwise) and of some hundred keys or fewer;
@@ -52,9 +42,6 @@ BuiltinFilter BuiltinRibbon(uint64_t keys, double bloom_equivalent_bits_per_key)
 // The Bloom filter of format_version 4 and earlier: whole bits per key, and an odd number of lines
 // (LegacyBloomBitsBuilder).
 BuiltinFilter LegacyBloom(uint64_t keys, double bits_per_key);
-
-// The rate of such a filter of so many bytes, without the five at its end.
-double LegacyBloomRate(double keys, double bytes, int probes);
 
 // Of a Bloom filter of format_version 5 and later: the rate of a line with so many keys.
 double BuiltinBloomLineRate(int probes, double keys_in_line);

@@ -134,6 +134,7 @@ struct BlockPlace {
 };
 
 inline constexpr uint64_t kBlockTrailerBytes = 5;
+inline constexpr size_t kSequenceAndTypeBytes = 8;  // after the user key, in keys of blocks
 
 // What the last bytes of a file say.
 struct TableFooter {

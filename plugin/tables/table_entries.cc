@@ -14,8 +14,6 @@ namespace {
 using rocksdb::Status;
 
 constexpr char kIndexBlockName[] = "rocksdb.index";
-constexpr size_t kSequenceBytes = 8;  // and type, after a user key
-
 constexpr char kDictionaryName[] = "rocksdb.compression_dict",
                kRangeDeletionsName[] = "rocksdb.range_del";
 constexpr uint32_t kFirstFormatVersion = 2;  // before, sizes do not stand before compressed bytes
@@ -62,7 +60,7 @@ Status TableIndex::Open(const TableFile* table) {
   }
   has_parts_ = properties.index_type == Options::kTwoLevelIndexSearch;
   delta_values_ = properties.index_value_is_delta_encoded;
-  ignored_key_bytes_ = properties.index_key_is_user_key ? 0 : kSequenceBytes;
+  ignored_key_bytes_ = properties.index_key_is_user_key ? 0 : kSequenceAndTypeBytes;
   const BlockPlace* const named = table->MetaBlock(kIndexBlockName);
   const Status status =
       ReadWholeBlock(*table, named != nullptr ? *named : table->footer().index, &top_.block);

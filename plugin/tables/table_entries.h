@@ -71,7 +71,6 @@ class TableIndex {
 enum class EntryType : uint8_t {
   kDeletion = 0x0,
   kValue = 0x1,
-  kMerge = 0x2,
   kSingleDeletion = 0x7,
   kWideColumns = 0x16,
 };
@@ -125,8 +124,6 @@ class TableEntries {
   const TableFile& table() const { return *table_; }
 
  private:
-  static constexpr size_t kSequenceAndTypeBytes = 8;
-
   TableEntries() = default;
   rocksdb::Status ReadDictionary();
   rocksdb::Status ReadDeletedRanges();

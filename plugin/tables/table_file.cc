@@ -32,8 +32,6 @@ constexpr struct {
                     {"fullfilter.", FilterLayout::kFull},
                     {"partitionedfilter.", FilterLayout::kPartitioned}};
 
-constexpr size_t kInternalKeySuffixBytes = 8;  // sequence number and type
-
 // Not among TablePropertiesNames before RocksDB 8.5.
 constexpr char kTimestampsPersisted[] = "rocksdb.user.defined.timestamps.persisted";
 
@@ -145,7 +143,7 @@ Status TableFile::FindFilter(FilterPlaces* places) const {
     } else {
       bytes_left -= place.size;
       if (!properties_.index_key_is_user_key) {
-        key.remove_suffix(std::min(key.size(), kInternalKeySuffixBytes));
+        key.remove_suffix(std::min(key.size(), kSequenceAndTypeBytes));
       }
       places->partitions.push_back({place, std::string(key)});
     }
