@@ -71,17 +71,6 @@ std::vector<std::vector<std::string>> Heads(const std::vector<Column>& columns) 
   return heads;
 }
 
-// Makes a column's cells equally wide, so that they line up on the left.
-void PadColumn(size_t column, std::vector<std::vector<std::string>>* rows) {
-  size_t width = 0;
-  for (const auto& row : *rows) {
-    if (row.size() > column) width = std::max(width, row[column].size());
-  }
-  for (auto& row : *rows) {
-    if (row.size() > column) row[column].resize(width, ' ');
-  }
-}
-
 // Makes numbers end so far behind their points, with spaces.
 void AlignPoints(size_t column, size_t heads, std::vector<std::vector<std::string>>* rows) {
   const auto behind = [](const std::string& cell) {
@@ -120,9 +109,29 @@ Cells CellsOf(const std::vector<Column>& columns, const Json& rows) {
   }
   for (size_t i = 0; i < columns.size(); i++) {
     if (columns[i].kind == Kind::kAligned) AlignPoints(i, heads, &cells);
-    if (i > 0 && columns[i].kind == Kind::kText) PadColumn(i, &cells);
   }
   return cells;
+}
+
+// Columns as wide as their widest cell, two spaces apart. Rows may be shorter than others. Bytes
+// are counted as columns: ASCII only.
+std::string Aligned(const std::vector<Column>& columns, const Cells& rows) {
+  std::vector<size_t> widths(columns.size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string result;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); i++) {
+      const bool left = i == 0 || columns[i].kind == Kind::kText;
+      const std::string padding(widths[i] - row[i].size(), ' ');
+      line += (i == 0 ? "" : "  ") + (left ? row[i] + padding : padding + row[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + "\n";
+  }
+  return result;
 }
 
 size_t WidthOf(const std::string& table) {
@@ -154,7 +163,7 @@ std::string NameOf(const Column& column) {
 std::string Narrowed(const std::vector<Column>& columns, Cells cells, size_t heads, size_t width) {
   constexpr size_t kLeast = 8;
   for (;;) {
-    const std::string table = AlignedTable(cells);
+    const std::string table = Aligned(columns, cells);
     if (WidthOf(table) <= width) return table;
     size_t widest = columns.size(), most = kLeast;
     for (size_t i = 0; i < columns.size(); i++) {
@@ -162,7 +171,7 @@ std::string Narrowed(const std::vector<Column>& columns, Cells cells, size_t hea
       size_t size = 0;
       for (size_t row = heads; row < cells.size(); row++) {
         if (cells[row].size() <= i || cells[row].size() < columns.size()) continue;
-        size = std::max(size, cells[row][i].find_last_not_of(' ') + 1);
+        size = std::max(size, cells[row][i].size());
       }
       if (size > most) {
         most = size;
@@ -170,15 +179,9 @@ std::string Narrowed(const std::vector<Column>& columns, Cells cells, size_t hea
       }
     }
     if (widest == columns.size()) return table;
-    for (size_t row = 0; row < cells.size(); row++) {
-      if (cells[row].size() < columns.size()) continue;
-      std::string& cell = cells[row][widest];
-      const size_t size = cell.find_last_not_of(' ') + 1;
-      if (row >= heads && size == most) {
-        cell.resize(most - 3);
-        cell += "..";
-      }
-      cell.resize(std::max(std::min(cell.size(), most - 1), row < heads ? size : size_t{0}));
+    for (size_t row = heads; row < cells.size(); row++) {
+      if (cells[row].size() < columns.size() || cells[row][widest].size() < most) continue;
+      cells[row][widest].replace(most - 3, 3, "..");
     }
   }
 }
@@ -216,7 +219,7 @@ std::string ForPeople(const std::vector<Column>& columns, const Json& rows, size
   std::string left_out;
   for (;;) {
     Cells cells = CellsOf(shown, rows);
-    std::string table = AlignedTable(cells);
+    std::string table = Aligned(shown, cells);
     const bool fits = width == 0 || WidthOf(table) <= width;
     const size_t sparest = SparestOf(shown);
     if (!fits && sparest < shown.size()) {

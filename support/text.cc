@@ -52,25 +52,6 @@ std::string ShortBytes(double bytes) {
   return Fixed(bytes, bytes < 9.95 && unit > 0 ? 1 : 0) + " " + units[unit];
 }
 
-std::string AlignedTable(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string result;
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); i++) {
-      const std::string padding(widths[i] - row[i].size(), ' ');
-      line += i == 0 ? row[i] + padding : "  " + padding + row[i];
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    result += line + "\n";
-  }
-  return result;
-}
-
 size_t TerminalColumns(int descriptor) {
   winsize size{};
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

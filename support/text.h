@@ -27,11 +27,6 @@ std::string Fixed(double number, int digits);
 // "12.4 MB", in units of a million bytes and so on.
 std::string ShortBytes(double bytes);
 
-// Columns as wide as their widest cell, the first one aligned left, the others right, two spaces
-// apart. Every row ends in a newline; rows may be shorter than others. Bytes are counted as
-// columns: ASCII only.
-std::string AlignedTable(const std::vector<std::vector<std::string>>& rows);
-
 // Of the terminal that a descriptor is, which may be resized at any time; 0 if it is none.
 size_t TerminalColumns(int descriptor);
 
