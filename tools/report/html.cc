@@ -7,29 +7,12 @@
 #include <cstdio>
 
 #include "support/chart.h"
+#include "support/text.h"
 
 namespace rocksieve::tools {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";  // U+FFFD
-
-// The code point that begins there, and how many bytes it takes; 0 bytes if it is no UTF-8.
-std::pair<uint32_t, size_t> CodePoint(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {0, 0};
-  uint32_t code = lead & (0x7F >> size);
-  for (size_t i = 1; i < size; i++) {
-    if ((byte(i) & 0xC0) != 0x80) return {0, 0};
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < kLeast[size] || code > 0x10FFFF || is_surrogate ? std::pair<uint32_t, size_t>{0, 0}
-                                                                : std::pair{code, size};
-}
 
 // Controls, separators of lines, and what changes the direction of writing; noncharacters.
 bool CannotBeShown(uint32_t code) {
@@ -277,7 +260,8 @@ std::string Shown(std::string_view text, size_t most_bytes) {
   std::string shown;
   size_t taken = 0;
   while (!text.empty()) {
-    const auto [code, size] = CodePoint(text);
+    uint32_t code = 0;
+    const size_t size = FirstUtf8(text, &code);
     const size_t bytes = std::max<size_t>(size, 1);
     taken += bytes;
     if (taken > most_bytes) return shown + "..";
