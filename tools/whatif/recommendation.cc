@@ -90,11 +90,8 @@ FilterCost CostOf(const PolicySpec& policy, Family family, double mean_key_bytes
   const std::string text = policy.ours() != nullptr ? policy.text() : TypicalSpec(family);
   const auto [found, is_new] = costs.try_emplace({text, key_bytes});
   if (!is_new) return found->second;
-  PolicySpec spec;
   std::shared_ptr<const rocksdb::FilterPolicy> made;
-  if (PolicySpec::Parse(text, &spec).ok() && spec.NewPolicy(&made).ok()) {
-    found->second = Measure(*made, key_bytes);
-  }
+  if (NewPolicy(text, &made).ok()) found->second = Measure(*made, key_bytes);
   return found->second;
 }
 

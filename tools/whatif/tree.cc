@@ -55,9 +55,7 @@ void PlanRange(const ColumnFamily& family, PlannedFile* file) {
   const std::string_view largest = stored(file->largest, !family.whole_key_filtering);
   file->full_range_bytes = static_cast<double>(smallest.size() + largest.size());
   // What both share stands there once, and a few bytes of the rest of each.
-  const auto common = static_cast<size_t>(
-      std::mismatch(smallest.begin(), smallest.end(), largest.begin(), largest.end()).first -
-      smallest.begin());
+  const size_t common = CommonBytes(smallest, largest);
   const auto rest = [common](std::string_view key) {
     return std::min(key.size() - common, kCompactRangeBytes);
   };
