@@ -32,12 +32,6 @@ struct Share {
 };
 
 constexpr double kZ = 1.959964;  // 97.5 % of a normal distribution lie below
-constexpr double kTail = 0.025;
-
-double LogBinomial(double n, double k, double p) {
-  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) +
-         (n - k) * std::log1p(-p);
-}
 
 // The share that was observed, with the Wilson score interval of the true one (Wilson, "Probable
 // Inference", 1927): unlike the usual +-1.96 standard errors it is sound for few or no hits.
@@ -53,30 +47,14 @@ Share ObservedShare(uint64_t hits, uint64_t trials) {
   return {share, hits == 0 ? 0 : middle - reach, hits == trials ? 1 : middle + reach};
 }
 
-// The share that is expected, with the interval that holds the observed one in 95 % of experiments
-// of so many trials: quantiles of the binomial distribution. If each experiment has a probability
-// of its own, with this variance around `probability`, then of as many fewer trials as scatter
-// alike. No trials: between 0 and 1.
+// The share that is expected, with the interval that holds the observed one in about 95 % of
+// experiments of so many trials, each of which has a probability of its own, with this variance
+// around `probability`. No trials: between 0 and 1.
 Share ExpectedShare(double probability, double variance, uint64_t trials) {
   if (trials == 0) return {probability, 0, 1};
-  if (probability <= 0 || probability >= 1) return {probability, probability, probability};
-  const double scatter = probability * (1 - probability);
-  const double n =
-      std::ceil(scatter / (scatter / static_cast<double>(trials) + std::max(variance, 0.0)));
-  const double mean = n * probability;
-  // What lies farther than this from the mean weighs nothing against the tails.
-  const double spread = 10 * std::sqrt(mean * (1 - probability)) + 10;
-  double hits = std::floor(std::max(0.0, mean - spread));
-  double weight = std::exp(LogBinomial(n, hits, probability));
-  double sum = weight, low = hits;
-  while (sum < 1 - kTail && hits < n) {
-    if (sum < kTail) low = hits + 1;
-    weight *= (n - hits) / (hits + 1) * probability / (1 - probability);
-    hits++;
-    sum += weight;
-  }
-  // Of few trials, the likely numbers of hits may all be on one side.
-  return {probability, std::min(low / n, probability), std::max(hits / n, probability)};
+  const double scatter = probability * (1 - probability) / static_cast<double>(trials) + variance;
+  const double reach = kZ * std::sqrt(std::max(scatter, 0.0));
+  return {probability, std::max(probability - reach, 0.0), std::min(probability + reach, 1.0)};
 }
 
 // What one filter did.
