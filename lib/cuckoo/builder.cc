@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/cuckoo/layout.h"
+#include "lib/format/bit_io.h"
 #include "lib/format/coding.h"
 #include "lib/format/payload.h"
 
@@ -135,59 +135,6 @@ class ShardSorter {
   std::vector<uint64_t> sorted_;
 };
 
-// Packs slots of a few bits each, one after another, into a buffer that grows.
-class SlotWriter {
- public:
-  // The slots stand between bytes_before and bytes_after other bytes, which are the caller's.
-  SlotWriter(size_t bytes_before, size_t expected_slot_bytes, size_t bytes_after)
-      : before_(bytes_before), after_(bytes_after) {
-    Reserve(expected_slot_bytes);
-  }
-
-  // Appends the low `bits` bits of a value that has no others. REQUIRES: 0 < bits <= 64.
-  void Append(uint64_t value, int bits) {
-    pending_ |= value << pending_bits_;
-    if (pending_bits_ + bits >= 64) {
-      Flush();
-      // A shift by 64 is undefined: it happens if nothing was pending and all 64 bits went out.
-      pending_ = pending_bits_ == 0 ? 0 : value >> (64 - pending_bits_);
-      pending_bits_ += bits - 64;
-    } else {
-      pending_bits_ += bits;
-    }
-  }
-
-  // Writes what is left, and returns the number of bytes of all slots; call it once, last.
-  size_t Finish() {
-    const size_t bytes = size_ + static_cast<size_t>(pending_bits_ + 7) / 8;
-    Flush();
-    return bytes;
-  }
-
-  char* data() { return data_.get(); }
-  std::unique_ptr<char[]> Release() { return std::move(data_); }
-
- private:
-  void Flush() {
-    if (size_ + 8 > capacity_) Reserve(size_ + 8 + capacity_ / 4);
-    StoreLittleEndian64(data_.get() + before_ + size_, pending_);
-    size_ += 8;
-  }
-
-  void Reserve(size_t slot_bytes) {
-    std::unique_ptr<char[]> grown(new char[before_ + slot_bytes + after_]());
-    if (data_ != nullptr) std::memcpy(grown.get(), data_.get(), before_ + size_);
-    data_ = std::move(grown);
-    capacity_ = slot_bytes;
-  }
-
-  const size_t before_, after_;
-  size_t capacity_ = 0, size_ = 0;
-  uint64_t pending_ = 0;
-  int pending_bits_ = 0;
-  std::unique_ptr<char[]> data_;
-};
-
 }  // namespace
 
 Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_room) {
@@ -220,8 +167,9 @@ Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_r
       std::llround((1 - plan.wide_share) * static_cast<double>(planned_slots)));
   const size_t directory_bytes = kPayloadHeadBytes + kOffsetBytes * (plan.shards + 1);
   const size_t planned_slot_bytes = SlotBit(planned_slots, bits, first_wide_slot) / 8 + 1;
-  SlotWriter writer(head_room + directory_bytes, planned_slot_bytes + planned_slot_bytes / 64 + 64,
-                    tail_room);
+  std::string slot_bytes;
+  slot_bytes.reserve(planned_slot_bytes + planned_slot_bytes / 64 + 64);
+  BitWriter writer(&slot_bytes);
 
   Placement placement;
   std::vector<uint32_t> offsets = {0};
@@ -238,22 +186,24 @@ Payload Build(HashList hashes, const Plan& plan, size_t head_room, size_t tail_r
     for (uint32_t i = 0; i < slots; i++) {
       const uint32_t key = placed ? placement.KeyInSlot(i) : Placement::kEmpty;
       const int width = bits + (uint64_t{first_slot} + i >= first_wide_slot ? 1 : 0);
-      writer.Append(key == Placement::kEmpty
-                        ? 0
-                        : StoredFingerprint(KeyBitsOf(shard[key]).fingerprint, width),
-                    width);
+      writer.Put(key == Placement::kEmpty
+                     ? 0
+                     : StoredFingerprint(KeyBitsOf(shard[key]).fingerprint, width),
+                 width);
     }
   }
-  const size_t slot_bytes = writer.Finish();
+  writer.Finish();
+  parts = PartitionedHashes();  // its memory goes before more is needed
 
-  char* directory = writer.data() + head_room;
+  built.size = directory_bytes + slot_bytes.size();
+  built.data.reset(new char[head_room + built.size + tail_room]);
+  char* const directory = built.data.get() + head_room;
   StoreLittleEndian32(directory, static_cast<uint32_t>(plan.shards));
   StoreLittleEndian32(directory + 4, first_wide_slot);
   for (size_t i = 0; i < offsets.size(); i++) {
     StoreLittleEndian32(directory + kPayloadHeadBytes + kOffsetBytes * i, offsets[i]);
   }
-  built.data = writer.Release();
-  built.size = directory_bytes + slot_bytes;
+  slot_bytes.copy(directory + directory_bytes, slot_bytes.size());
   return built;
 }
 
