@@ -30,7 +30,7 @@ const FilterSpec& Valid(const FilterSpec& spec) {
 
 uint64_t Checksum(const HashList& hashes) {
   uint64_t checksum = 0;
-  for (uint64_t hash : hashes) checksum ^= hash;
+  hashes.ForEach([&](uint64_t hash) { checksum ^= hash; });
   return checksum;
 }
 
@@ -229,10 +229,10 @@ std::string BlockBuilder::Verify(std::string_view block) const {
   }
   const OpenedFilter opened = OpenFilter(block);
   if (opened.filter == nullptr) return "the filter block is not what was built";
-  for (uint64_t hash : finished_hashes_) {
-    if (!opened.filter->MayContainHash(hash)) return "the filter block misses a key";
-  }
-  return "";
+  bool has_all = true;
+  finished_hashes_.ForEach(
+      [&](uint64_t hash) { has_all = has_all && opened.filter->MayContainHash(hash); });
+  return has_all ? "" : "the filter block misses a key";
 }
 
 size_t BlockBuilder::FittingBlockBytes() const {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -18,51 +17,6 @@ class HashList {
   using Block = PageVector<uint64_t>;
 
  public:
-  using value_type = uint64_t;
-
-  class Iterator {
-   public:
-    using iterator_category = std::forward_iterator_tag;
-    using value_type = uint64_t;
-    using difference_type = ptrdiff_t;
-    using pointer = const uint64_t*;
-    using reference = const uint64_t&;
-
-    Iterator() = default;
-    reference operator*() const { return *at_; }
-    Iterator& operator++() {
-      if (++at_ == end_) Enter(block_ + 1);
-      return *this;
-    }
-    Iterator operator++(int) {
-      const Iterator before = *this;
-      ++*this;
-      return before;
-    }
-    bool operator==(const Iterator& other) const { return at_ == other.at_; }
-    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
-
-   private:
-    friend class HashList;
-    Iterator(const Block* block, const Block* last, const uint64_t* end)
-        : last_(last), end_of_last_(end) {
-      Enter(block);
-    }
-    // No block is empty.
-    void Enter(const Block* block) {
-      block_ = block;
-      at_ = block == last_ ? nullptr : block->data();
-      end_ = block == last_ ? nullptr : block + 1 == last_ ? end_of_last_ : at_ + block->size();
-    }
-
-    const Block* block_ = nullptr;
-    const Block* last_ = nullptr;  // the one behind it
-    const uint64_t* end_of_last_ = nullptr;
-    const uint64_t* at_ = nullptr;
-    const uint64_t* end_ = nullptr;
-  };
-  using const_iterator = Iterator;
-
   HashList() = default;
   template <typename Input>
   HashList(Input begin, Input end) {
@@ -73,7 +27,9 @@ class HashList {
     Append(std::move(hashes));
     next_ = end_;
   }
-  HashList(const HashList& other) : HashList(other.begin(), other.end()) {}
+  HashList(const HashList& other) {
+    other.ForEach([this](uint64_t hash) { push_back(hash); });
+  }
   HashList(HashList&& other) noexcept { swap(other); }
   HashList& operator=(HashList other) noexcept {
     swap(other);
@@ -90,8 +46,14 @@ class HashList {
   bool empty() const { return next_ == nullptr; }
   // REQUIRES: !empty().
   uint64_t back() const { return next_[-1]; }
-  Iterator begin() const { return {blocks_.data(), blocks_.data() + blocks_.size(), next_}; }
-  Iterator end() const { return {}; }
+  // Calls visit(hash) in the order in which they were added.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const Block& block : blocks_) {
+      const uint64_t* const end = &block == &blocks_.back() ? next_ : block.data() + block.size();
+      for (const uint64_t* at = block.data(); at != end; ++at) visit(*at);
+    }
+  }
 
   void push_back(uint64_t hash) {
     if (next_ == end_) {
@@ -130,11 +92,11 @@ PartitionedHashes PartitionHashes(HashList list, size_t parts, PartOf part_of) {
   PartitionedHashes result;
   std::vector<size_t>& begin = result.begin_of_part;
   begin.assign(parts + 1, 0);
-  for (uint64_t hash : list) begin[part_of(hash) + 1]++;
+  list.ForEach([&](uint64_t hash) { begin[part_of(hash) + 1]++; });
   for (size_t part = 0; part < parts; part++) begin[part + 1] += begin[part];
   result.hashes.resize(list.size());
   std::vector<size_t> next(begin.begin(), begin.end() - 1);
-  for (uint64_t hash : list) result.hashes[next[part_of(hash)]++] = hash;
+  list.ForEach([&](uint64_t hash) { result.hashes[next[part_of(hash)]++] = hash; });
   return result;
 }
 

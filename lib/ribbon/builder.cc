@@ -173,9 +173,7 @@ bool Steer(PartitionedHashes* partition, bool thorough, Elimination* elimination
 
 namespace {
 
-template <typename List>
-std::vector<uint64_t> SortedSet(const List& hashes) {
-  std::vector<uint64_t> set(hashes.begin(), hashes.end());
+std::vector<uint64_t> SortedSet(std::vector<uint64_t> set) {
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());
   return set;
@@ -189,13 +187,17 @@ class PayloadBuilder {
   Payload Build(HashList hashes) {
     const size_t count = hashes.size();
     if (count == 0 || count > kMaxKeys) return Empty();
-    if (count <= kMaxSmallKeys) return BuildSmall(SortedSet(hashes));
+    if (count <= kMaxSmallKeys) {
+      std::vector<uint64_t> few;
+      hashes.ForEach([&](uint64_t hash) { few.push_back(hash); });
+      return BuildSmall(SortedSet(std::move(few)));
+    }
     Solvable solvable;
     PageVector<uint64_t> unsolved;
     if (SteerAll(std::move(hashes), &solvable, &unsolved)) return Finish(solvable, 0);
     // Equal hashes depend on each other, whatever the reseed. They are so rare that nobody looks
     // for them before.
-    const std::vector<uint64_t> set = SortedSet(unsolved);
+    const std::vector<uint64_t> set = SortedSet({unsolved.begin(), unsolved.end()});
     if (set.size() < count) return Build(HashList(set.begin(), set.end()));
     for (int reseed = 1; reseed <= kMaxReseed; reseed++) {
       HashList reseeded;

@@ -55,10 +55,10 @@ Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t ta
   Payload payload;
   payload.size = BytesFor(hashes.size(), budget);
   payload.data.reset(new char[head_room + payload.size + tail_room]());
-  for (const uint64_t hash : hashes) {
+  hashes.ForEach([&](uint64_t hash) {
     const uint64_t bit = BitOf(hash, payload.size);
     payload.data[head_room + bit / 8] |= static_cast<char>(1 << (bit % 8));
-  }
+  });
   return payload;
 }
 

@@ -140,8 +140,9 @@ TEST(BloomKernel, ChoosesTheSeedsThatTheFormatDefines) {
   }
 }
 
-std::vector<uint8_t> BytesBuilt(const HashList& hashes, const Plan& plan, const Kernel& kernel) {
-  const Payload built = Build(hashes, plan, 0, 0, kernel);
+std::vector<uint8_t> BytesBuilt(const std::vector<uint64_t>& hashes, const Plan& plan,
+                                const Kernel& kernel) {
+  const Payload built = Build(HashList(hashes.begin(), hashes.end()), plan, 0, 0, kernel);
   return {built.data.get(), built.data.get() + built.size};
 }
 
@@ -151,8 +152,8 @@ TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
     // 32 lines are a run of the builder; above 32,768 lines, runs grow, whatever the kernel does.
     for (uint64_t lines : {1, 2, 31, 32, 33, 3000, 33000}) {
       if (lines == 33000 && probes % 5 != 1) continue;
-      HashList hashes;
-      for (uint64_t i = 0; i < lines * 20; i++) hashes.push_back(random());
+      std::vector<uint64_t> hashes(lines * 20);
+      for (uint64_t& hash : hashes) hash = random();
       const std::vector<uint8_t> portable = BytesBuilt(hashes, {lines, probes}, kPortableKernel);
       for (const Kernel* kernel : Kernels()) {
         const std::vector<uint8_t> payload = BytesBuilt(hashes, {lines, probes}, *kernel);
@@ -254,10 +255,9 @@ std::vector<uint64_t> UnplaceableHashes(size_t count) {
 }
 
 TEST(CuckooBuilder, AShardThatCannotBeFilledMayContainEverything) {
-  HashList hashes;
-  for (uint64_t hash : UnplaceableHashes(9)) hashes.push_back(hash);
+  const std::vector<uint64_t> hashes = UnplaceableHashes(9);
   const Plan plan = PlanFor(hashes.size(), Budget());
-  const Payload built = Build(hashes, plan, 0, 16);
+  const Payload built = Build(HashList(hashes.begin(), hashes.end()), plan, 0, 16);
   FilterBlockInfo info;
   info.family = Family::kCuckoo;
   info.key_count = hashes.size();

@@ -42,17 +42,18 @@ FilterBlockInfo InfoOf(const Payload& built) {
   return InfoOf({built.data.get(), built.size}, built.parameter);
 }
 
-Payload BuildWithTail(const HashList& hashes, const Plan& plan) {
-  return Build(hashes, plan, 0, kReadableBytesPastPayload);
+Payload BuildWithTail(const std::vector<uint64_t>& hashes, const Plan& plan,
+                      const Kernel& kernel = ActiveKernel()) {
+  return Build(HashList(hashes.begin(), hashes.end()), plan, 0, kReadableBytesPastPayload, kernel);
 }
 
-HashList RandomHashes(size_t count, std::mt19937_64* random) {
-  HashList hashes;
-  for (size_t i = 0; i < count; i++) hashes.push_back((*random)());
+std::vector<uint64_t> RandomHashes(size_t count, std::mt19937_64* random) {
+  std::vector<uint64_t> hashes(count);
+  for (uint64_t& hash : hashes) hash = (*random)();
   return hashes;
 }
 
-void ExpectAllFound(const Payload& built, const HashList& hashes) {
+void ExpectAllFound(const Payload& built, const std::vector<uint64_t>& hashes) {
   const auto filter = Open(InfoOf(built));
   ASSERT_NE(filter, nullptr);
   for (uint64_t hash : hashes) ASSERT_TRUE(filter->MayContainHash(hash));
@@ -71,8 +72,8 @@ uint64_t UndoReseed(uint64_t image, int reseed) {
 }
 
 // More keys than a bucket may have, all of which are in the first bucket under one reseed.
-HashList OneBucketUnder(int reseed, std::mt19937_64* random) {
-  HashList hashes;
+std::vector<uint64_t> OneBucketUnder(int reseed, std::mt19937_64* random) {
+  std::vector<uint64_t> hashes;
   for (size_t i = 0; i <= kMostKeysOfBucket; i++) {
     hashes.push_back(UndoReseed((*random)() >> 8, reseed));
   }
@@ -101,12 +102,18 @@ TEST(RibbonBuilder, NeverNeedsAReseedForRandomKeys) {
   std::mt19937_64 random(84);
   for (int round = 0; round < 3000; round++) {
     const size_t count = 1 + random() % 3000;
-    const HashList hashes = RandomHashes(count, &random);
+    const std::vector<uint64_t> hashes = RandomHashes(count, &random);
     const Payload built = BuildWithTail(hashes, WidthPlan(4));
     ASSERT_EQ(ReseedOf(built.parameter), 0) << count << " keys";
     ASSERT_GT(built.size, 0u) << count << " keys";
     ExpectAllFound(built, hashes);
   }
+}
+
+std::vector<uint64_t> HashesOf(const HashList& list) {
+  std::vector<uint64_t> hashes;
+  list.ForEach([&](uint64_t hash) { hashes.push_back(hash); });
+  return hashes;
 }
 
 TEST(HashList, KeepsWhatWasAddedThroughCopiesAndMoves) {
@@ -123,29 +130,29 @@ TEST(HashList, KeepsWhatWasAddedThroughCopiesAndMoves) {
     if (count > 0) {
       ASSERT_EQ(list.back(), all.back());
     }
-    ASSERT_EQ(std::vector<uint64_t>(list.begin(), list.end()), all);
+    ASSERT_EQ(HashesOf(list), all);
   }
   HashList copy = list;
   HashList moved = std::move(list);
   list = copy;  // NOLINT: it may be given a value again
   copy.push_back(1);
-  EXPECT_EQ(std::vector<uint64_t>(list.begin(), list.end()), all);
-  EXPECT_EQ(std::vector<uint64_t>(moved.begin(), moved.end()), all);
+  EXPECT_EQ(HashesOf(list), all);
+  EXPECT_EQ(HashesOf(moved), all);
   EXPECT_EQ(copy.size(), all.size() + 1);
   copy.clear();
   EXPECT_TRUE(copy.empty());
-  EXPECT_TRUE(copy.begin() == copy.end());
+  EXPECT_TRUE(HashesOf(copy).empty());
   PageVector<uint64_t> whole(2);
   whole[0] = 5;
   whole[1] = 6;
   HashList given(std::move(whole));
   given.push_back(7);
-  EXPECT_EQ(std::vector<uint64_t>(given.begin(), given.end()), (std::vector<uint64_t>{5, 6, 7}));
+  EXPECT_EQ(HashesOf(given), (std::vector<uint64_t>{5, 6, 7}));
 }
 
 TEST(RibbonBuilder, ReseedsHashesThatCannotBeSolved) {
   std::mt19937_64 random(85);
-  HashList hashes = RandomHashes(10000, &random);
+  std::vector<uint64_t> hashes = RandomHashes(10000, &random);
   for (int reseed = 0; reseed < kMaxReseed; reseed++) {
     for (uint64_t hash : OneBucketUnder(reseed, &random)) hashes.push_back(hash);
     const Payload built = BuildWithTail(hashes, WidthPlan(8.5));
@@ -160,7 +167,7 @@ TEST(RibbonBuilder, ReseedsHashesThatCannotBeSolved) {
 
 TEST(RibbonBuilder, WhatNothingSolvesMayContainEverything) {
   std::mt19937_64 random(86);
-  HashList hashes;
+  std::vector<uint64_t> hashes;
   for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
     for (uint64_t hash : OneBucketUnder(reseed, &random)) hashes.push_back(hash);
   }
@@ -175,7 +182,7 @@ TEST(RibbonBuilder, WhatNothingSolvesMayContainEverything) {
 // Hashes that differ in their highest bit only have the same row, unless the small form has more
 // slots than 31.
 TEST(RibbonBuilder, SmallSetsAreReseededTooAndThenMayContainEverything) {
-  HashList hashes;
+  std::vector<uint64_t> hashes;
   for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
     if (reseed > 0) {
       const Payload built = BuildWithTail(hashes, WidthPlan(10));
@@ -369,14 +376,13 @@ TEST(RibbonKernel, BuildsTheSameBytesAndFindsEveryKeyAtEveryWidth) {
   std::mt19937_64 random(72);
   for (double width = 1; width <= 32; width += 0.5) {
     for (size_t keys : {1, 30, 64, 65, 300, 3000}) {
-      HashList hashes;
-      for (size_t i = 0; i < keys; i++) hashes.push_back(random());
+      const std::vector<uint64_t> hashes = RandomHashes(keys, &random);
       Plan plan;
       plan.width = width;
-      const Payload portable = Build(hashes, plan, 0, kReadableBytesPastPayload, kPortableKernel);
+      const Payload portable = BuildWithTail(hashes, plan, kPortableKernel);
       const std::string_view bytes(portable.data.get(), portable.size);
       for (const Kernel* kernel : UsableKernels()) {
-        const Payload built = Build(hashes, plan, 0, kReadableBytesPastPayload, *kernel);
+        const Payload built = BuildWithTail(hashes, plan, *kernel);
         ASSERT_TRUE(std::string_view(built.data.get(), built.size) == bytes) << kernel->name;
         const auto filter = Open(InfoOf(bytes, built.parameter), *kernel);
         ASSERT_NE(filter, nullptr);
@@ -406,12 +412,11 @@ TEST(RibbonKernel, BuildsTheSameBytesOfManyKeysAndOfChosenOnes) {
         Plan plan;
         plan.width = width;
         plan.thorough = thorough;
-        const HashList hashes(set.begin(), set.end());
-        const Payload portable = Build(hashes, plan, 0, kReadableBytesPastPayload, kPortableKernel);
+        const Payload portable = BuildWithTail(set, plan, kPortableKernel);
         const std::string_view bytes(portable.data.get(), portable.size);
         EXPECT_GT(bytes.size(), 0u);
         for (const Kernel* kernel : UsableKernels()) {
-          const Payload built = Build(hashes, plan, 0, kReadableBytesPastPayload, *kernel);
+          const Payload built = BuildWithTail(set, plan, *kernel);
           ASSERT_EQ(built.parameter, portable.parameter) << kernel->name;
           ASSERT_TRUE(std::string_view(built.data.get(), built.size) == bytes)
               << kernel->name << ", set " << &set - sets.data() << ", " << width << " columns";
@@ -426,14 +431,13 @@ TEST(RibbonKernel, ACompactHeadChangesNoAnswer) {
   std::mt19937_64 random(73);
   for (double width : {1.0, 1.4, 7.0, 10.0, 10.3, 30.5, 31.0, 31.5, 32.0}) {
     for (size_t keys : {65, 66, 300, 2000, 5000, 32767}) {
-      HashList hashes;
-      for (size_t i = 0; i < keys; i++) hashes.push_back(random());
+      const std::vector<uint64_t> hashes = RandomHashes(keys, &random);
       Plan plan;
       plan.width = width;
-      const Payload plain = Build(hashes, plan, 0, kReadableBytesPastPayload, kPortableKernel);
+      const Payload plain = BuildWithTail(hashes, plan, kPortableKernel);
       plan.compact = true;
       for (const Kernel* kernel : UsableKernels()) {
-        const Payload built = Build(hashes, plan, 0, kReadableBytesPastPayload, *kernel);
+        const Payload built = BuildWithTail(hashes, plan, *kernel);
         const size_t saved = width == 32 ? 0 : width == static_cast<int>(width) ? 10 : 8;
         ASSERT_EQ(built.size + saved, plain.size) << width << " columns, " << keys << " keys";
         const ExactCopy copy(std::string(built.data.get(), built.size) +
@@ -443,7 +447,7 @@ TEST(RibbonKernel, ACompactHeadChangesNoAnswer) {
         const auto plain_filter =
             Open(InfoOf({plain.data.get(), plain.size}, plain.parameter), *kernel);
         ASSERT_NE(compact_filter, nullptr);
-        std::vector<uint64_t> asked(hashes.begin(), hashes.end());
+        std::vector<uint64_t> asked = hashes;
         for (int i = 0; i < 1000; i++) asked.push_back(random());
         const std::unique_ptr<bool[]> answers(new bool[asked.size()]);
         compact_filter->MayContainHashes(asked.data(), asked.size(), answers.get());
