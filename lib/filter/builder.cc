@@ -168,11 +168,13 @@ FilterBlock BlockBuilder::BuildOfKeys(double budget_factor) {
   // Before they are sorted, which drops what was added twice.
   if (keep_for_verification_) finished_keys_ = keys_;
   keys_.Sort();
-  const KeyedFilter filter{spec_, is_partition_, answers_ranges_, salt_, mix_};
+  request_.options.prefix_lengths = spec_.prefix_lengths;
+  request_.options.order_depth = spec_.order_bytes;
+  request_.salt = salt_;
   const FrameVersion version = FrameVersionOf(spec_, keys_.size());
   const auto build = [&](size_t head_room, size_t tail_room) {
     const Budget budget = BudgetOf(spec_, version, budget_factor);
-    return FindFamily(spec_.family)->build_of_keys(keys_, budget, filter, head_room, tail_room);
+    return FindFamily(spec_.family)->build_of_keys(keys_, budget, request_, head_room, tail_room);
   };
   return BuildBlock(spec_, version, keys_.size(), salt_, range_, build);
 }

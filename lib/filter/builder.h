@@ -14,7 +14,7 @@
 #include "lib/format/block.h"
 #include "lib/hash/hash_set.h"
 #include "lib/hash/key_hash.h"
-#include "lib/range/cells.h"
+#include "lib/range/builder.h"
 
 namespace rocksieve {
 
@@ -41,14 +41,14 @@ class BlockBuilder {
   void AddKeyAndAlt(std::string_view key, std::string_view alt);
 
   // The file has other filters beside this one. To be said before Finish(); holds for all.
-  void SetIsPartition() { is_partition_ = true; }
+  void SetIsPartition() { request_.is_partition = true; }
 
   // Filters of keys answer no ranges, since the keys' order is not known to be bytewise. To be said
   // before Finish(); holds for all.
-  void SetAnswersNoRanges() { answers_ranges_ = false; }
+  void SetAnswersNoRanges() { request_.answers_ranges = false; }
 
   // What was asked of filters like the next one; it is built to answer such.
-  void SetQueryMix(const range::QueryMix& mix) { mix_ = mix; }
+  void SetQueryMix(const range::QueryMix& mix) { request_.options.mix = mix; }
 
   // Whether it collects the keys themselves, not their hashes: its first spec is of a family whose
   // filters are built of keys.
@@ -100,9 +100,9 @@ class BlockBuilder {
   KeyHasher hasher_;  // of the salt
   HashList hashes_;
   // Of families that are built of keys, these instead of their hashes.
-  bool is_keyed_ = false, is_partition_ = false, answers_ranges_ = true;
+  bool is_keyed_ = false;
   range::KeyList keys_, finished_keys_;
-  range::QueryMix mix_;
+  range::Request request_;
   std::optional<uint64_t> last_alt_;  // hash of the last `alt`, which this filter has
   KeyRange range_;
   bool keep_for_verification_ = false;

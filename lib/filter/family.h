@@ -17,7 +17,7 @@
 #include "lib/format/block.h"
 #include "lib/format/payload.h"
 #include "lib/hash/hash_set.h"
-#include "lib/range/cells.h"
+#include "lib/range/builder.h"
 
 namespace rocksieve {
 
@@ -39,15 +39,6 @@ struct FilterDescription {
 struct FilterFill {
   std::string of;  // "probe bits set", "slots used"; empty if nothing can be counted
   double share = 0;
-};
-
-// What a filter of keys, not of their hashes, is built for, beside its budget.
-struct KeyedFilter {
-  FilterSpec spec;
-  bool is_partition = false;   // keys of the same file are in other filters
-  bool answers_ranges = true;  // false: whole keys alone
-  uint64_t salt = 0;
-  range::QueryMix mix;  // what was asked of such filters
 };
 
 struct FamilyEntry {
@@ -82,9 +73,9 @@ struct FamilyEntry {
 
   Payload (*build)(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room);
   // Null, or what filters of keys are built with: `build` makes one that answers less. REQUIRES:
-  // the keys are sorted and not empty.
-  Payload (*build_of_keys)(const range::KeyList& keys, const Budget& budget,
-                           const KeyedFilter& filter, size_t head_room, size_t tail_room) = nullptr;
+  // the keys are sorted and not empty. What the budget says is filled into the request.
+  Payload (*build_of_keys)(const range::KeyList& keys, const Budget& budget, range::Request request,
+                           size_t head_room, size_t tail_room) = nullptr;
 
   // Null if the payload cannot be what it says.
   std::unique_ptr<Filter> (*open)(const FilterBlockInfo& info);

@@ -32,13 +32,11 @@ double ExpectedRate(uint64_t keys, const Budget& budget) {
   return keys == 0 ? 0 : std::exp2(std::min(0.0, kBitsBesideLookups - BitsPerKey(budget, keys)));
 }
 
-range::Request RequestOf(uint64_t keys, const Budget& budget) {
-  range::Request request;
-  request.thorough = budget.thorough;
+void TakeBudget(uint64_t keys, const Budget& budget, range::Request* request) {
+  request->thorough = budget.thorough;
   // A little below the limit, since heads come on top.
-  request.bits = std::min(ExpectedPayloadBits(keys, budget),
-                          0.98 * 8.0 * static_cast<double>(kMaxPayloadBytes));
-  return request;
+  request->bits = std::min(ExpectedPayloadBits(keys, budget),
+                           0.98 * 8.0 * static_cast<double>(kMaxPayloadBytes));
 }
 
 Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t tail_room) {
@@ -47,17 +45,14 @@ Payload Build(HashList hashes, const Budget& budget, size_t head_room, size_t ta
     payload.data.reset(new char[head_room + tail_room]());
     return payload;
   }
-  const range::Request request = RequestOf(hashes.size(), budget);
+  range::Request request;
+  TakeBudget(hashes.size(), budget, &request);
   return range::BuildOfHashes(std::move(hashes), request, head_room, tail_room);
 }
 
-Payload BuildOfKeys(const range::KeyList& keys, const Budget& budget, const KeyedFilter& filter,
+Payload BuildOfKeys(const range::KeyList& keys, const Budget& budget, range::Request request,
                     size_t head_room, size_t tail_room) {
-  range::Request request = RequestOf(keys.size(), budget);
-  request.options = {filter.spec.prefix_lengths, filter.spec.order_bytes, filter.mix};
-  request.is_partition = filter.is_partition;
-  request.answers_ranges = filter.answers_ranges;
-  request.salt = filter.salt;
+  TakeBudget(keys.size(), budget, &request);
   return range::Build(keys, request, head_room, tail_room);
 }
 

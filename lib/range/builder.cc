@@ -17,8 +17,9 @@ namespace rocksieve::range {
 namespace {
 
 // What is assumed to be asked, as long as nobody says: as many lookups as ranges, of 16 values, and
-// half as many prefixes of each length.
-constexpr double kKeysWeight = 1, kOrderWeight = 16, kPrefixWeight = 0.5;
+// half as many prefixes of each length. By PartKind.
+constexpr double kPrefixWeight = 0.5, kOrderWeight = 16, kKeysWeight = 1;
+constexpr double kAssumedWeights[] = {0, kPrefixWeight, kOrderWeight, kKeysWeight};
 constexpr double kLeastBitsPerEntry = 1, kMostBitsPerEntry = 30;
 
 // What an entry of a part takes beyond log2 of one over its rate.
@@ -30,22 +31,10 @@ double ExtraBits(const PartPlan& part, double bits_per_entry) {
 // Lengths of prefixes that fewer of the ranges are asked for get no part.
 constexpr double kLeastShareOfLength = 0.02;
 
-double AssumedWeightOf(PartKind kind) {
-  switch (kind) {
-    case PartKind::kPrefixes:
-      return kPrefixWeight;
-    case PartKind::kOrder:
-      return kOrderWeight;
-    case PartKind::kKeys:
-      break;
-  }
-  return kKeysWeight;
-}
-
 // Queries of the part, times the cells that it is asked for each time.
 double WeightOf(const PartPlan& part, const QueryMix& mix) {
   const auto all = static_cast<double>(mix.count());
-  if (all == 0) return AssumedWeightOf(part.kind);
+  if (all == 0) return kAssumedWeights[static_cast<int>(part.kind)];
   double weight = 0;
   switch (part.kind) {
     case PartKind::kPrefixes:
@@ -218,18 +207,14 @@ constexpr size_t kBoundBytesBehindCommonPrefix = 24;
 
 // A part as it is stored.
 struct Part {
-  PartKind kind = PartKind::kKeys;
-  uint8_t depth = 0;
+  PartPlan plan;
   uint8_t parameter = 0;
-  uint64_t entries = 0;
   std::string bytes;
 };
 
 Part RibbonPart(HashList hashes, const PartPlan& plan, bool thorough) {
-  Part part;
-  part.kind = plan.kind;
-  part.depth = static_cast<uint8_t>(plan.depth);
-  part.entries = hashes.size();
+  Part part{plan, 0, {}};
+  part.plan.entries = hashes.size();
   Budget budget;
   budget.amount = std::max(plan.bits / static_cast<double>(hashes.size()), ribbon::kMinBitsPerKey);
   budget.amount = std::min(budget.amount, ribbon::kMaxBitsPerKey);
@@ -284,10 +269,7 @@ bool BuildExactOrder(const KeyList& keys, const PartPlan& plan, uint64_t salt, s
 }
 
 Part OrderPart(const KeyList& keys, const PartPlan& plan, uint64_t salt) {
-  Part part;
-  part.kind = plan.kind;
-  part.depth = static_cast<uint8_t>(plan.depth);
-  part.entries = plan.entries;
+  Part part{plan, 0, {}};
   if (BuildExactOrder(keys, plan, salt, &part.bytes)) return part;
   std::vector<uint64_t> places;
   places.reserve(plan.entries);
@@ -313,12 +295,12 @@ Payload Assemble(const std::vector<Part>& parts, bool is_partition, std::string_
   out.U8(static_cast<uint8_t>(std::min(shortest, kMaxDepth)));
   size_t size = 0;
   for (const Part& part : parts) {
-    out.U8(static_cast<uint8_t>(part.kind));
-    out.U8(part.depth);
+    out.U8(static_cast<uint8_t>(part.plan.kind));
+    out.U8(static_cast<uint8_t>(part.plan.depth));
     out.U8(part.parameter);
     out.U8(0);
     out.U32(static_cast<uint32_t>(part.bytes.size()));
-    out.U64(part.entries);
+    out.U64(part.plan.entries);
     size += part.bytes.size();
   }
   out.Bytes(bound);

@@ -102,9 +102,9 @@ void KeyList::Add(std::string_view key) {
   } else {
     first_ = key;
   }
-  AppendLength(shared);
-  AppendLength(key.size() - shared);
-  bytes_.append(key.substr(shared));
+  ByteWriter out(&bytes_);
+  out.Varint(shared);
+  out.String(key.substr(shared));
   last_.resize(shared);
   last_.append(key.substr(shared));
   shortest_ = std::min(shortest_, key.size());
@@ -126,20 +126,6 @@ uint64_t KeyList::DistinctAt(size_t depth) const {
   uint64_t distinct = size_ == 0 ? 0 : 1;
   for (size_t shared = 0; shared < depth; shared++) distinct += differ_at_[shared];
   return distinct;
-}
-
-void KeyList::AppendLength(size_t length) {
-  for (; length >= 0x80; length >>= 7) bytes_.push_back(static_cast<char>(length | 0x80));
-  bytes_.push_back(static_cast<char>(length));
-}
-
-size_t KeyList::ReadLength(size_t* at) const {
-  size_t length = 0;
-  for (int shift = 0;; shift += 7) {
-    const uint8_t byte = ByteAt(bytes_, (*at)++);
-    length |= size_t{byte & 0x7fu} << shift;
-    if (byte < 0x80) return length;
-  }
 }
 
 }  // namespace rocksieve::range

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/format/byte_io.h"
 #include "lib/format/coding.h"
 #include "lib/hash/key_hash.h"
 
@@ -131,11 +132,10 @@ class KeyList {
   template <typename Visit>
   void ForEach(Visit visit) const {
     std::string key;
-    for (size_t at = 0; at < bytes_.size();) {
-      const size_t shared = ReadLength(&at), rest = ReadLength(&at);
+    for (ByteReader in(bytes_); in.remaining() > 0;) {
+      const size_t shared = in.Varint();
       key.resize(shared);
-      key.append(bytes_, at, rest);
-      at += rest;
+      key.append(in.String());
       visit(std::string_view(key), shared);
     }
   }
@@ -143,10 +143,7 @@ class KeyList {
   void Clear() { *this = KeyList(); }
 
  private:
-  void AppendLength(size_t length);
-  size_t ReadLength(size_t* at) const;
-
-  std::string bytes_;  // of each key: length shared and length of the rest, as varints, the rest
+  std::string bytes_;  // of each key: the length shared, as a varint, and the rest, as a string
   std::string first_, last_;
   uint64_t size_ = 0;
   size_t shortest_ = SIZE_MAX, longest_ = 0;
