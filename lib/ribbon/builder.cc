@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "lib/format/payload.h"
+#include "lib/ribbon/elimination.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
@@ -31,8 +31,13 @@ bool SortAndFindDuplicates(Span<uint64_t> hashes) {
   return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
 }
 
+// Finds the length of every bucket, one after another, so that all equations can be solved.
 class Steering {
  public:
+  // `offsets` become the first group of each bucket, and the number of groups; all equations are
+  // added to `elimination`, which is new. The bucket of a hash is BucketIndex(hash, buckets). What
+  // is found depends on the set of hashes, the number of buckets (at least 2) and `thorough` only.
+  // The partition's order inside a bucket may change.
   Steering(PartitionedHashes* partition, bool thorough, Elimination* elimination,
            std::vector<uint32_t>* offsets)
       : thorough_(thorough),
@@ -44,6 +49,7 @@ class Steering {
     offsets_.reserve(buckets_ + 1);
   }
 
+  // Once. False if there is no solution, which is so if a hash is there twice.
   bool Run() {
     for (size_t bucket = 0; bucket < buckets_; bucket++) {
       if (HashesOf(bucket).size() > kMostKeysOfBucket) return false;
@@ -164,15 +170,6 @@ class Steering {
   int64_t backlog_ = 0;  // rows of the buckets before the next that have their slots behind these
 };
 
-}  // namespace
-
-bool Steer(PartitionedHashes* partition, bool thorough, Elimination* elimination,
-           std::vector<uint32_t>* offsets) {
-  return Steering(partition, thorough, elimination, offsets).Run();
-}
-
-namespace {
-
 std::vector<uint64_t> SortedSet(std::vector<uint64_t> set) {
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());
@@ -222,18 +219,14 @@ class PayloadBuilder {
   }
 
   Payload BuildSmall(const std::vector<uint64_t>& set) const {
+    const int columns = SmallColumnsFor(plan_, set.size());
+    const uint64_t bytes = SmallPayloadBytes(columns, static_cast<int>(set.size()));
     std::vector<uint64_t> hashes(set.size());
     for (int reseed = 0; reseed <= kMaxReseed; reseed++) {
       std::transform(set.begin(), set.end(), hashes.begin(),
                      [reseed](uint64_t hash) { return Reseeded(hash, reseed); });
-      const std::optional<SmallSystem> system = SolveSmall(hashes);
-      if (!system) continue;
-      const int columns = SmallColumnsFor(plan_, set.size());
       Payload payload;
-      WriteSmall(*system, columns,
-                 Allocate(SmallPayloadBytes(columns, static_cast<int>(set.size())), columns, reseed,
-                          &payload));
-      return payload;
+      if (WriteSmall(hashes, columns, Allocate(bytes, columns, reseed, &payload))) return payload;
     }
     return Empty();
   }
@@ -261,9 +254,8 @@ class PayloadBuilder {
     solvable->elimination.reset();  // before there is another one
     solvable->elimination =
         NewElimination(partition.hashes.size(), width.columns + (width.wide_share > 0 ? 1 : 0));
-    if (Steer(&partition, plan_.thorough, solvable->elimination.get(), &solvable->offsets)) {
-      return true;
-    }
+    Steering steering(&partition, plan_.thorough, solvable->elimination.get(), &solvable->offsets);
+    if (steering.Run()) return true;
     *unsolved = std::move(partition.hashes);
     return false;
   }

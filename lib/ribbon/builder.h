@@ -4,23 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "lib/hash/hash_set.h"
-#include "lib/ribbon/elimination.h"
 #include "lib/ribbon/kernel.h"
 #include "lib/ribbon/layout.h"
 
 namespace rocksieve::ribbon {
-
-// Finds the length of every bucket, one after another, so that all equations can be solved.
-// `offsets` become the first group of each bucket, and the number of groups; all equations have
-// been added to `elimination`, which is new. The bucket of a hash is BucketIndex(hash, buckets).
-// What is found depends on the set of hashes, the number of buckets (at least 2) and `thorough`
-// only. False if there is no solution, which is so if a hash is there twice. The partition's order
-// inside a bucket may change.
-bool Steer(PartitionedHashes* partition, bool thorough, Elimination* elimination,
-           std::vector<uint32_t>* offsets);
 
 // Rows that are left over from a bucket and find their slots in the next one: so many are aimed at.
 // More leave fewer slots empty and make more lengths unsolvable.

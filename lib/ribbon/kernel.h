@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <rocksieve/filter.h>
 
@@ -113,10 +112,11 @@ extern const Kernel kSse2Kernel, kGfniKernel, kAvx512Kernel;
 extern const Kernel kNeonKernel;
 #endif
 
-// Those that this machine can run.
-std::vector<const Kernel*> UsableKernels();
+// AVX2 as such gains nothing, but where GFNI is there too, it is used. REQUIRES: isa is one of
+// UsableIsas().
+const Kernel& KernelFor(Isa isa);
 
-// That of ActiveIsa(). AVX2 as such gains nothing, but where GFNI is there too, it is used.
+// That of ActiveIsa().
 const Kernel& ActiveKernel();
 
 }  // namespace rocksieve::ribbon

@@ -12,38 +12,27 @@
 namespace rocksieve::ribbon {
 namespace {
 
-// Each byte: how many of its bits are selected; only whether that is odd matters.
-uint8x16_t CountSelected(const uint8_t* first, const uint8_t* second, const uint8_t* third,
-                         uint32_t coefficients) {
-  const uint8x16_t a = vandq_u8(vld1q_u8(first), vdupq_n_u8(static_cast<uint8_t>(coefficients)));
-  const uint8x16_t b =
-      vandq_u8(vld1q_u8(second), vdupq_n_u8(static_cast<uint8_t>(coefficients >> 8)));
-  const uint8x16_t c =
-      vandq_u8(vld1q_u8(third), vdupq_n_u8(static_cast<uint8_t>(coefficients >> 16)));
-  return vcntq_u8(veorq_u8(veorq_u8(a, b), c));
-}
-
 // Bit j of byte j of each half: the order in which a sum of a half's bytes is a number.
 uint8x16_t BitJOfByteJ() { return vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201)); }
 
-uint32_t Value(const uint8_t* first, const uint8_t* second, const uint8_t* third,
-               uint32_t coefficients) {
-  const uint8x16_t odd = vtstq_u8(CountSelected(first, second, third, coefficients), vdupq_n_u8(1));
-  const uint8x16_t bits = vandq_u8(odd, BitJOfByteJ());
-  return vaddv_u8(vget_low_u8(bits)) | uint32_t{vaddv_u8(vget_high_u8(bits))} << 8;
-}
+struct Selection {
+  uint8x16_t a, b, c;  // each of the lowest three bytes of the coefficients, 16 times
 
-template <bool kManyColumns>
-bool RowMatches(const uint8_t* first, const uint8_t* second, const uint8_t* third,
-                uint32_t coefficients, uint32_t fingerprint, const Zone& zone) {
-  const uint32_t low = (Value(first, second, third, coefficients) ^ fingerprint) & zone.mask;
-  if constexpr (!kManyColumns) return low == 0;
-  if ((low & 0xFFFF) != 0) return false;
-  const uint32_t high_mask = zone.mask >> 16;
-  if (high_mask == 0) return true;
-  return ((Value(first + 16, second + 16, third + 16, coefficients) ^ (fingerprint >> 16)) &
-          high_mask) == 0;
-}
+  explicit Selection(uint32_t coefficients)
+      : a(vdupq_n_u8(static_cast<uint8_t>(coefficients))),
+        b(vdupq_n_u8(static_cast<uint8_t>(coefficients >> 8))),
+        c(vdupq_n_u8(static_cast<uint8_t>(coefficients >> 16))) {}
+
+  uint32_t Value(const uint8_t* first, const uint8_t* second, const uint8_t* third) const {
+    const uint8x16_t sum =
+        veorq_u8(veorq_u8(vandq_u8(vld1q_u8(first), a), vandq_u8(vld1q_u8(second), b)),
+                 vandq_u8(vld1q_u8(third), c));
+    const uint8x16_t bits = vandq_u8(vtstq_u8(vcntq_u8(sum), vdupq_n_u8(1)), BitJOfByteJ());
+    return vaddv_u8(vget_low_u8(bits)) | uint32_t{vaddv_u8(vget_high_u8(bits))} << 8;
+  }
+};
+
+#include "lib/ribbon/row_of_vectors.h"
 
 #include "lib/ribbon/query_loop.h"
 

@@ -63,6 +63,8 @@ struct Columns {
 
 #include "lib/ribbon/back_substitution.h"
 
+}  // namespace
+
 const Kernel& KernelFor(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
@@ -82,8 +84,6 @@ const Kernel& KernelFor(Isa isa) {
   }
 }
 
-}  // namespace
-
 bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32_t fingerprint) {
   const GroupLayout& layout = table.layout;
   const auto groups = static_cast<int64_t>(layout.groups);
@@ -99,15 +99,6 @@ bool QueryAnyRow(const Table& table, const Row& row, int64_t first_group, uint32
 }
 
 const Kernel kPortableKernel = {"portable", QueriesFor, BackSubstitute, nullptr};
-
-std::vector<const Kernel*> UsableKernels() {
-  std::vector<const Kernel*> kernels;
-  for (Isa isa : UsableIsas()) {
-    const Kernel* kernel = &KernelFor(isa);
-    if (kernels.empty() || kernels.back() != kernel) kernels.push_back(kernel);
-  }
-  return kernels;
-}
 
 const Kernel& ActiveKernel() {
   static const Kernel& kernel = KernelFor(ActiveIsa());

@@ -113,39 +113,31 @@ bool Eliminate(Span<const uint64_t> hashes, int seed, uint64_t* rows, uint32_t* 
 
 }  // namespace
 
-std::optional<SmallSystem> SolveSmall(Span<const uint64_t> hashes) {
+bool WriteSmall(Span<const uint64_t> hashes, int columns, uint8_t* payload) {
   const int slots = static_cast<int>(hashes.size());
   uint64_t rows[64];
-  uint32_t results[64];
-  for (int seed = 0; seed < kSeeds; seed++) {
-    if (!Eliminate(hashes, seed, rows, results)) continue;
-    SmallSystem system;
-    system.seed = seed;
-    system.values.resize(hashes.size());
-    for (int slot = slots - 1; slot >= 0; slot--) {
-      uint32_t value = results[slot];
-      for (uint64_t others = rows[slot] & (rows[slot] - 1); others != 0; others &= others - 1) {
-        value ^= system.values[static_cast<size_t>(__builtin_ctzll(others))];
-      }
-      system.values[static_cast<size_t>(slot)] = value;
-    }
-    return system;
+  uint32_t results[64], values[64];  // bit j belongs to column j
+  int seed = 0;
+  while (!Eliminate(hashes, seed, rows, results)) {
+    if (++seed == kSeeds) return false;
   }
-  return std::nullopt;
-}
-
-void WriteSmall(const SmallSystem& system, int columns, uint8_t* payload) {
-  const int slots = static_cast<int>(system.values.size());
+  for (int slot = slots - 1; slot >= 0; slot--) {
+    values[slot] = results[slot];
+    for (uint64_t others = rows[slot] & (rows[slot] - 1); others != 0; others &= others - 1) {
+      values[slot] ^= values[__builtin_ctzll(others)];
+    }
+  }
   std::fill_n(payload, SmallPayloadBytes(columns, slots), 0);
   payload[0] = static_cast<uint8_t>(slots);
-  payload[1] = static_cast<uint8_t>(system.seed);
+  payload[1] = static_cast<uint8_t>(seed);
   for (int column = 0; column < columns; column++) {
     for (int slot = 0; slot < slots; slot++) {
       const int bit = column * slots + slot;
-      const uint32_t value = system.values[static_cast<size_t>(slot)] >> column & 1;
+      const uint32_t value = values[slot] >> column & 1;
       payload[kSmallHeadBytes + bit / 8] |= static_cast<uint8_t>(value << (bit % 8));
     }
   }
+  return true;
 }
 
 namespace {

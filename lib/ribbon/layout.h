@@ -7,8 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "lib/format/coding.h"
 #include "lib/format/payload.h"
@@ -186,15 +184,9 @@ inline uint64_t SmallPayloadBytes(int columns, int slots) {
   return kSmallHeadBytes + static_cast<uint64_t>(columns * slots + 7) / 8;
 }
 
-struct SmallSystem {
-  int seed = 0;
-  std::vector<uint32_t> values;  // of each slot: bit j belongs to column j
-};
-
-// One slot per hash. Nothing if no seed can solve them. REQUIRES: 1 to 64 distinct hashes.
-std::optional<SmallSystem> SolveSmall(Span<const uint64_t> hashes);
-
-void WriteSmall(const SmallSystem& system, int columns, uint8_t* payload);
+// Solves and writes SmallPayloadBytes(), with one slot per hash. False if no seed can solve them.
+// REQUIRES: 1 to 64 distinct hashes.
+bool WriteSmall(Span<const uint64_t> hashes, int columns, uint8_t* payload);
 
 // How many buckets a ribbon filter gets, and how many columns its slots have, under a budget; and
 // the false-positive rate of the family as a function.

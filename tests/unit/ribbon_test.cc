@@ -356,13 +356,13 @@ TEST(RibbonKernel, AnswersAsTheObviousQueryOnAnyBytes) {
           Table table;
           ASSERT_TRUE(ParseTable(info, &table));
           std::vector<std::unique_ptr<Filter>> filters;
-          for (const Kernel* kernel : UsableKernels()) filters.push_back(Open(info, *kernel));
+          for (Isa isa : UsableIsas()) filters.push_back(Open(info, KernelFor(isa)));
           for (int i = 0; i < 1000; i++) {
             const uint64_t hash = random();
             const bool expected = ObviousQuery(table, hash);
             for (size_t k = 0; k < filters.size(); k++) {
               ASSERT_EQ(filters[k]->MayContainHash(hash), expected)
-                  << UsableKernels()[k]->name << ", " << columns << " columns, narrow share "
+                  << KernelFor(UsableIsas()[k]).name << ", " << columns << " columns, narrow share "
                   << narrow_share << ", hash " << hash;
             }
           }
@@ -381,12 +381,13 @@ TEST(RibbonKernel, BuildsTheSameBytesAndFindsEveryKeyAtEveryWidth) {
       plan.width = width;
       const Payload portable = BuildWithTail(hashes, plan, kPortableKernel);
       const std::string_view bytes(portable.data.get(), portable.size);
-      for (const Kernel* kernel : UsableKernels()) {
-        const Payload built = BuildWithTail(hashes, plan, *kernel);
-        ASSERT_TRUE(std::string_view(built.data.get(), built.size) == bytes) << kernel->name;
-        const auto filter = Open(InfoOf(bytes, built.parameter), *kernel);
+      for (Isa isa : UsableIsas()) {
+        const Kernel& kernel = KernelFor(isa);
+        const Payload built = BuildWithTail(hashes, plan, kernel);
+        ASSERT_TRUE(std::string_view(built.data.get(), built.size) == bytes) << kernel.name;
+        const auto filter = Open(InfoOf(bytes, built.parameter), kernel);
         ASSERT_NE(filter, nullptr);
-        for (uint64_t hash : hashes) ASSERT_TRUE(filter->MayContainHash(hash)) << kernel->name;
+        for (uint64_t hash : hashes) ASSERT_TRUE(filter->MayContainHash(hash)) << kernel.name;
       }
     }
   }
@@ -415,11 +416,12 @@ TEST(RibbonKernel, BuildsTheSameBytesOfManyKeysAndOfChosenOnes) {
         const Payload portable = BuildWithTail(set, plan, kPortableKernel);
         const std::string_view bytes(portable.data.get(), portable.size);
         EXPECT_GT(bytes.size(), 0u);
-        for (const Kernel* kernel : UsableKernels()) {
-          const Payload built = BuildWithTail(set, plan, *kernel);
-          ASSERT_EQ(built.parameter, portable.parameter) << kernel->name;
+        for (Isa isa : UsableIsas()) {
+          const Kernel& kernel = KernelFor(isa);
+          const Payload built = BuildWithTail(set, plan, kernel);
+          ASSERT_EQ(built.parameter, portable.parameter) << kernel.name;
           ASSERT_TRUE(std::string_view(built.data.get(), built.size) == bytes)
-              << kernel->name << ", set " << &set - sets.data() << ", " << width << " columns";
+              << kernel.name << ", set " << &set - sets.data() << ", " << width << " columns";
         }
       }
     }
@@ -436,16 +438,17 @@ TEST(RibbonKernel, ACompactHeadChangesNoAnswer) {
       plan.width = width;
       const Payload plain = BuildWithTail(hashes, plan, kPortableKernel);
       plan.compact = true;
-      for (const Kernel* kernel : UsableKernels()) {
-        const Payload built = BuildWithTail(hashes, plan, *kernel);
+      for (Isa isa : UsableIsas()) {
+        const Kernel& kernel = KernelFor(isa);
+        const Payload built = BuildWithTail(hashes, plan, kernel);
         const size_t saved = width == 32 ? 0 : width == static_cast<int>(width) ? 10 : 8;
         ASSERT_EQ(built.size + saved, plain.size) << width << " columns, " << keys << " keys";
         const ExactCopy copy(std::string(built.data.get(), built.size) +
                              std::string(kReadableBytesPastPayload, '\x55'));
         const auto compact_filter =
-            Open(InfoOf(copy.view().substr(0, built.size), built.parameter), *kernel);
+            Open(InfoOf(copy.view().substr(0, built.size), built.parameter), kernel);
         const auto plain_filter =
-            Open(InfoOf({plain.data.get(), plain.size}, plain.parameter), *kernel);
+            Open(InfoOf({plain.data.get(), plain.size}, plain.parameter), kernel);
         ASSERT_NE(compact_filter, nullptr);
         std::vector<uint64_t> asked = hashes;
         for (int i = 0; i < 1000; i++) asked.push_back(random());
@@ -453,9 +456,9 @@ TEST(RibbonKernel, ACompactHeadChangesNoAnswer) {
         compact_filter->MayContainHashes(asked.data(), asked.size(), answers.get());
         for (size_t i = 0; i < asked.size(); i++) {
           const bool expected = plain_filter->MayContainHash(asked[i]);
-          ASSERT_TRUE(expected || i >= keys) << kernel->name;
-          ASSERT_EQ(compact_filter->MayContainHash(asked[i]), expected) << kernel->name;
-          ASSERT_EQ(answers[i], expected) << kernel->name;
+          ASSERT_TRUE(expected || i >= keys) << kernel.name;
+          ASSERT_EQ(compact_filter->MayContainHash(asked[i]), expected) << kernel.name;
+          ASSERT_EQ(answers[i], expected) << kernel.name;
         }
       }
     }
