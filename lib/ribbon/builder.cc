@@ -269,38 +269,28 @@ class PayloadBuilder {
     layout.first_wide_group = static_cast<uint64_t>(
         std::llround((1 - width.wide_share) * static_cast<double>(layout.groups)));
 
-    if (plan_.compact && layout.columns < kMaxColumns) {
-      return FinishCompact(solvable, layout, reseed);
-    }
-    const uint64_t directory_end = kPayloadHeadBytes + DirectoryBytes(buckets);
-    Payload payload;
-    uint8_t* bytes =
-        Allocate(directory_end + layout.Byte(layout.groups), layout.columns, reseed, &payload);
-    StoreLittleEndian32(bytes, static_cast<uint32_t>(buckets));
-    StoreLittleEndian32(bytes + 4, layout.has_wide_groups()
-                                       ? static_cast<uint32_t>(layout.first_wide_group)
-                                       : kNoWideGroups);
-    WriteDirectory(solvable.offsets, bytes + kPayloadHeadBytes);
-    solvable.elimination->BackSubstitute(layout, bytes + directory_end);
-    return payload;
-  }
-
-  // REQUIRES: there is one anchor.
-  Payload FinishCompact(const Solvable& solvable, const GroupLayout& layout, int reseed) const {
-    const size_t buckets = solvable.offsets.size() - 1;
+    const bool compact = plan_.compact && layout.columns < kMaxColumns;
     const bool wide = layout.has_wide_groups();
-    const uint64_t low_bytes_at = kCompactHeadBytes + (wide ? kCompactWideBytes : 0);
-    const uint64_t directory_end = low_bytes_at + buckets + 1;
+    const uint64_t head_bytes =
+        compact ? kCompactHeadBytes + (wide ? kCompactWideBytes : 0) : kPayloadHeadBytes;
+    const uint64_t directory_end = head_bytes + (compact ? buckets + 1 : DirectoryBytes(buckets));
     Payload payload;
     uint8_t* bytes = Allocate(directory_end + layout.Byte(layout.groups),
-                              layout.columns + kCompactBit, reseed, &payload);
-    bytes[0] = static_cast<uint8_t>((buckets - 1) | (wide ? kCompactWideFlag : 0));
-    bytes[1] = MinusFirstAnchor(solvable.offsets);
-    if (wide) {
-      StoreLittleEndian16(bytes + kCompactHeadBytes,
-                          static_cast<uint16_t>(layout.first_wide_group));
+                              layout.columns + (compact ? kCompactBit : 0), reseed, &payload);
+    if (compact) {  // so there is one anchor
+      bytes[0] = static_cast<uint8_t>((buckets - 1) | (wide ? kCompactWideFlag : 0));
+      bytes[1] = MinusFirstAnchor(solvable.offsets);
+      if (wide) {
+        StoreLittleEndian16(bytes + kCompactHeadBytes,
+                            static_cast<uint16_t>(layout.first_wide_group));
+      }
+      WriteLowBytes(solvable.offsets, bytes + head_bytes);
+    } else {
+      StoreLittleEndian32(bytes, static_cast<uint32_t>(buckets));
+      StoreLittleEndian32(bytes + 4,
+                          wide ? static_cast<uint32_t>(layout.first_wide_group) : kNoWideGroups);
+      WriteDirectory(solvable.offsets, bytes + head_bytes);
     }
-    WriteLowBytes(solvable.offsets, bytes + low_bytes_at);
     solvable.elimination->BackSubstitute(layout, bytes + directory_end);
     return payload;
   }

@@ -12,29 +12,24 @@ const uint8_t* PayloadOf(const FilterBlockInfo& info) {
   return reinterpret_cast<const uint8_t*>(info.payload.data());
 }
 
-// Where the parts of a payload of the general form stand. False if there is no room for them.
-struct Head {
-  uint64_t buckets, first_wide_group, directory_end;
-  Directory directory;
-};
-
-bool ParsePlainHead(Span<const uint8_t> payload, Head* head) {
-  head->buckets = LoadLittleEndian32(payload.data());
-  head->first_wide_group = LoadLittleEndian32(payload.data() + 4);
-  head->directory_end = kPayloadHeadBytes + DirectoryBytes(head->buckets);
-  head->directory = Directory(payload.data() + kPayloadHeadBytes, head->buckets);
-  return head->buckets != 0 && head->directory_end <= payload.size();
-}
-
-bool ParseCompactHead(Span<const uint8_t> payload, Head* head) {
-  const bool wide = (payload[0] & kCompactWideFlag) != 0;
-  const uint64_t low_bytes_at = kCompactHeadBytes + (wide ? kCompactWideBytes : 0);
-  head->buckets = uint64_t{payload[0]} % kCompactWideFlag + 1;
-  head->first_wide_group =
-      wide ? LoadLittleEndian16(payload.data() + kCompactHeadBytes) : kNoWideGroups;
-  head->directory_end = low_bytes_at + head->buckets + 1;
-  head->directory = Directory::OfOneAnchor(payload[1], payload.data() + low_bytes_at);
-  return head->directory_end <= payload.size();
+// Where the directory of a payload of the general form ends; 0 if there is no room for it.
+uint64_t ParseHead(Span<const uint8_t> payload, bool compact, Table* table) {
+  uint64_t directory_end;
+  if (compact) {
+    const bool wide = (payload[0] & kCompactWideFlag) != 0;
+    const uint64_t low_bytes_at = kCompactHeadBytes + (wide ? kCompactWideBytes : 0);
+    table->buckets = uint64_t{payload[0]} % kCompactWideFlag + 1;
+    table->layout.first_wide_group =
+        wide ? LoadLittleEndian16(payload.data() + kCompactHeadBytes) : kNoWideGroups;
+    table->directory = Directory::OfOneAnchor(payload[1], payload.data() + low_bytes_at);
+    directory_end = low_bytes_at + table->buckets + 1;
+  } else {
+    table->buckets = LoadLittleEndian32(payload.data());
+    table->layout.first_wide_group = LoadLittleEndian32(payload.data() + 4);
+    table->directory = Directory(payload.data() + kPayloadHeadBytes, table->buckets);
+    directory_end = kPayloadHeadBytes + DirectoryBytes(table->buckets);
+  }
+  return table->buckets != 0 && directory_end <= payload.size() ? directory_end : 0;
 }
 
 uint64_t LeastBytesOfGeneral(uint8_t parameter) {
@@ -113,22 +108,17 @@ Form FormOf(const FilterBlockInfo& info) {
 bool ParseTable(const FilterBlockInfo& info, Table* table) {
   if (FormOf(info) != Form::kGeneral) return false;
   const Span<const uint8_t> payload(PayloadOf(info), info.payload.size());
-  Head head;
-  if (!(HasCompactHead(info.parameter) ? ParseCompactHead : ParsePlainHead)(payload, &head)) {
-    return false;
-  }
+  const uint64_t directory_end = ParseHead(payload, HasCompactHead(info.parameter), table);
+  if (directory_end == 0) return false;
   GroupLayout& layout = table->layout;
   layout.columns = ColumnsOf(info.parameter);
   table->reseed = ReseedOf(info.parameter);
-  table->buckets = head.buckets;
-  layout.first_wide_group = head.first_wide_group;
-  table->directory = head.directory;
-  table->group_bytes = payload.data() + head.directory_end;
+  table->group_bytes = payload.data() + directory_end;
 
   layout.groups = CountGroups(table->directory, table->buckets);
   if (layout.groups < kGroupsPerRow) return false;
   if (layout.columns == kMaxColumns && layout.has_wide_groups()) return false;
-  if (layout.Byte(layout.groups) != payload.size() - head.directory_end) return false;
+  if (layout.Byte(layout.groups) != payload.size() - directory_end) return false;
 
   table->is_fetched_ahead = payload.size() >= kLeastBytesAhead;
   table->last_unfolded = static_cast<int64_t>(layout.groups) - kGroupsPerRow;
