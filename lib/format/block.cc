@@ -23,19 +23,14 @@ constexpr size_t kCheckFromEnd = 17;
 
 uint64_t CheckWord(const char* block, size_t bytes) { return XXH3_64bits(block, bytes); }
 
-bool AnyMarkIsOurs(std::string_view block) {
-  if (block.substr(0, kHeadMagic.size()) == kHeadMagic) return true;
-  const size_t end = block.size();
-  if (end >= kTrailer.size() && block.substr(end - kTrailer.size()) == kTrailer) return true;
-  const size_t both = kTailMagic.size() + kTrailer.size();
-  return end >= both && block.substr(end - both, kTailMagic.size()) == kTailMagic;
-}
-
-bool AllMarksAreOurs(std::string_view block) {
-  const size_t both = kTailMagic.size() + kTrailer.size();
-  return block.size() >= kLeastBlockBytes && block.substr(0, kHeadMagic.size()) == kHeadMagic &&
-         block.substr(block.size() - both, kTailMagic.size()) == kTailMagic &&
-         block.substr(block.size() - kTrailer.size()) == kTrailer;
+// Of the three.
+int OurMarks(std::string_view block) {
+  const auto is_before_end = [block](std::string_view mark, size_t bytes) {
+    return block.size() >= bytes && block.substr(block.size() - bytes, mark.size()) == mark;
+  };
+  return (block.substr(0, kHeadMagic.size()) == kHeadMagic ? 1 : 0) +
+         (is_before_end(kTailMagic, kTailMagic.size() + kTrailer.size()) ? 1 : 0) +
+         (is_before_end(kTrailer, kTrailer.size()) ? 1 : 0);
 }
 
 // What the compact frame stores of a range: both keys up to where they differ, and a few bytes
@@ -158,8 +153,9 @@ char* SealCompactRange(const FilterBlockInfo& info, const KeyRange& range, char*
 }  // namespace
 
 BlockState ParseBlock(std::string_view block, bool (*knows)(Family family), FilterBlockInfo* info) {
-  if (!AnyMarkIsOurs(block)) return BlockState::kForeign;
-  if (!AllMarksAreOurs(block)) return BlockState::kDamaged;
+  const int our_marks = OurMarks(block);
+  if (our_marks == 0) return BlockState::kForeign;
+  if (our_marks < 3 || block.size() < kLeastBlockBytes) return BlockState::kDamaged;
 
   const size_t check_at = block.size() - kCheckFromEnd;
   if (LoadLittleEndian64(block.data() + check_at) != CheckWord(block.data(), check_at)) {

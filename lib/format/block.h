@@ -47,7 +47,7 @@ class CutKey {
 class KeyRange {
  public:
   void Cover(std::string_view key) {
-    const uint64_t head = FirstEightBytes(key);
+    const uint64_t head = NumberAt(key, 0, 8);
     if (head > largest_head_) {  // of keys in their order, this is all
       largest_.Assign(key);
       largest_head_ = head;
@@ -60,16 +60,6 @@ class KeyRange {
   bool largest_cut() const { return largest_.cut(); }
 
  private:
-  // As a number that sorts like the key; missing bytes are 0.
-  static uint64_t FirstEightBytes(std::string_view key) {
-    if (key.size() >= 8) return __builtin_bswap64(LoadLittleEndian64(key.data()));
-    uint64_t head = 0;
-    for (size_t i = 0; i < key.size(); i++) {
-      head |= uint64_t{static_cast<uint8_t>(key[i])} << (56 - 8 * i);
-    }
-    return head;
-  }
-
   [[gnu::noinline]] void CoverSlowly(std::string_view key, uint64_t head) {
     const std::string_view cut = key.substr(0, kMaxRangeKeyBytes);
     const bool new_largest = head > largest_head_ || cut > largest_.view() ||

@@ -2,6 +2,7 @@
 // Little-endian loads and stores at any alignment, on machines of either byte order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -50,5 +51,19 @@ inline uint64_t MultiplyHigh64(uint64_t a, uint64_t b) {
 }
 
 inline uint8_t ByteAt(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
+
+// Bytes [from, from + count) of a key as a number, most significant first; zeros beyond its end.
+// REQUIRES: 1 <= count <= 8.
+inline uint64_t NumberAt(std::string_view key, size_t from, size_t count) {
+  const size_t beyond = 64 - 8 * count;
+  if (key.size() >= from + 8) {
+    return __builtin_bswap64(LoadLittleEndian64(key.data() + from)) >> beyond;
+  }
+  uint64_t number = 0;
+  for (size_t i = from; i < key.size(); i++) {
+    number |= uint64_t{ByteAt(key, i)} << (56 - 8 * (i - from));
+  }
+  return number >> beyond;
+}
 
 }  // namespace rocksieve

@@ -25,21 +25,6 @@ inline constexpr size_t kNumberBytes = 8;
 
 inline size_t LeadBytes(size_t depth) { return depth - std::min(depth, kNumberBytes); }
 
-// Bytes [from, from + count) of a key as a number, most significant first; zeros beyond its end.
-// REQUIRES: 1 <= count <= 8.
-inline uint64_t NumberAt(std::string_view key, size_t from, size_t count) {
-  if (from >= key.size()) return 0;
-  uint64_t number = 0;
-  if (key.size() - from >= 8) {
-    number = __builtin_bswap64(LoadLittleEndian64(key.data() + from));
-  } else {
-    for (size_t i = from; i < key.size(); i++) {
-      number |= uint64_t{ByteAt(key, i)} << (56 - 8 * (i - from));
-    }
-  }
-  return number >> (64 - 8 * count);
-}
-
 inline uint64_t NumberOf(std::string_view key, size_t depth) {
   const size_t lead = LeadBytes(depth);
   return NumberAt(key, lead, depth - lead);
