@@ -16,9 +16,19 @@ namespace rocksieve::bloom {
 // Where the bits of the keys of one line would stand unturned: masks[group][word].
 using LineMasks = uint64_t[kGroups][8];
 
+// The filter given must be a LineArray.
+struct Queries {
+  bool (*one)(const Filter& line_array, uint64_t hash);
+  // The same for many keys. Overlaps the memory accesses of all of them.
+  void (*many)(const Filter& line_array, const uint64_t* hashes, size_t count, bool* may_contain);
+};
+
 // What a query works on: the lines of a payload, of which there is at least one.
-class LineArray : public Filter {
+class LineArray final : public Filter {
  public:
+  LineArray(const uint8_t* lines, uint64_t line_count, uint64_t salt, const Queries& queries)
+      : Filter(salt, queries.one), lines_(lines), line_count_(line_count), many_(queries.many) {}
+
   const uint8_t* lines() const { return lines_; }
   uint64_t line_count() const { return line_count_; }
   const uint8_t* LineOf(uint64_t hash) const {
@@ -26,22 +36,13 @@ class LineArray : public Filter {
   }
   // Whether it is so large that batches fetch lines ahead.
   bool is_fetched_ahead() const { return line_count_ >= kLeastBytesAhead / kLineBytes; }
-
- protected:
-  LineArray(const uint8_t* lines, uint64_t line_count, uint64_t salt, Query query)
-      : Filter(salt, query), lines_(lines), line_count_(line_count) {}
+  // Not here: no kernel's file may have the virtual functions.
+  void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override;
 
  private:
   const uint8_t* const lines_;
   const uint64_t line_count_;
-};
-
-// The filter given must be a LineArray.
-using QueryFunction = bool (*)(const Filter& line_array, uint64_t hash);
-struct Queries {
-  QueryFunction one;
-  // The same for many keys. Overlaps the memory accesses of all of them.
-  void (*many)(const Filter& line_array, const uint64_t* hashes, size_t count, bool* may_contain);
+  decltype(Queries::many) const many_;
 };
 
 // The queries for a number of probes (IsProbeCount), in plain C++.

@@ -33,24 +33,26 @@ struct Table {
   bool is_fetched_ahead = false;  // so large that batches fetch groups ahead
 };
 
-// What a query works on.
-class TableFilter : public Filter {
- public:
-  const Table& table() const { return table_; }
-
- protected:
-  TableFilter(const Table& table, uint64_t salt, Query query)
-      : Filter(salt, query), table_(table) {}
-
- private:
-  const Table table_;
-};
-
 // The filter given must be a TableFilter. May read up to 15 bytes past the last group.
 struct Queries {
   bool (*one)(const Filter& table_filter, uint64_t hash);
   // Overlaps the memory accesses of all keys.
   void (*many)(const Filter& table_filter, const uint64_t* hashes, size_t count, bool* may_contain);
+};
+
+// What a query works on.
+class TableFilter final : public Filter {
+ public:
+  TableFilter(const Table& table, uint64_t salt, const Queries& queries)
+      : Filter(salt, queries.one), table_(table), many_(queries.many) {}
+
+  const Table& table() const { return table_; }
+  // Not here: no kernel's file may have the virtual functions.
+  void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override;
+
+ private:
+  const Table table_;
+  decltype(Queries::many) const many_;
 };
 
 // The parts of a query that all kernels share.

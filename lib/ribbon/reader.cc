@@ -38,19 +38,6 @@ uint64_t LeastBytesOfGeneral(uint8_t parameter) {
   return head + static_cast<uint64_t>(kGroupsPerRow * ColumnsOf(parameter));
 }
 
-class RibbonFilter final : public TableFilter {
- public:
-  RibbonFilter(const FilterBlockInfo& info, const Table& table, const Queries& queries)
-      : TableFilter(table, info.salt, queries.one), many_(queries.many) {}
-
-  void MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const override {
-    many_(*this, hashes, count, may_contain);
-  }
-
- private:
-  decltype(Queries::many) const many_;
-};
-
 class SmallFilter final : public Filter {
  public:
   SmallFilter(const FilterBlockInfo& info, int slots)
@@ -94,6 +81,10 @@ class MatchAllFilter final : public Filter {
 };
 
 }  // namespace
+
+void TableFilter::MayContainHashes(const uint64_t* hashes, size_t count, bool* may_contain) const {
+  many_(*this, hashes, count, may_contain);
+}
 
 Form FormOf(const FilterBlockInfo& info) {
   const int columns = ColumnsOf(info.parameter);
@@ -152,7 +143,7 @@ std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) 
     case Form::kGeneral: {
       Table table;
       if (!ParseTable(info, &table)) return nullptr;
-      return std::make_unique<RibbonFilter>(info, table, kernel.queries_for(table));
+      return std::make_unique<TableFilter>(table, info.salt, kernel.queries_for(table));
     }
     case Form::kDamaged:
       break;

@@ -35,13 +35,6 @@ int SeedOf(const uint64_t* words, int lane, uint64_t group) {
   return group < 4 ? both & 15 : both >> 4;
 }
 
-class Lines final : public LineArray {
- public:
-  explicit Lines(const std::vector<uint8_t>& bytes)
-      : LineArray(bytes.data(), bytes.size() / kLineBytes, 0, nullptr) {}
-  void MayContainHashes(const uint64_t*, size_t, bool*) const override {}
-};
-
 bool ObviousQuery(const LineArray& lines, uint64_t hash, int probes) {
   const uint8_t* line = lines.LineOf(hash);
   uint64_t words[8];
@@ -69,7 +62,7 @@ TEST(BloomKernel, AnswersAsTheObviousQueryOnAnyBytes) {
         // Nearly full lines, so that the last probes are reached.
         std::vector<uint8_t> bytes(line_count * kLineBytes);
         for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() | random() | random());
-        const Lines lines(bytes);
+        const LineArray lines(bytes.data(), line_count, 0, queries);
         std::vector<uint64_t> hashes(20000);
         for (uint64_t& hash : hashes) hash = random();
         const std::unique_ptr<bool[]> answers(new bool[hashes.size()]);
@@ -158,9 +151,9 @@ TEST(BloomKernel, FindsEveryKeyAtEveryProbeCountAndSize) {
       for (const Kernel* kernel : Kernels()) {
         const std::vector<uint8_t> payload = BytesBuilt(hashes, {lines, probes}, *kernel);
         ASSERT_EQ(payload, portable) << kernel->name << ", " << probes << " probes";
-        const QueryFunction query = kernel->queries_for(probes).one;
-        const Lines built(payload);
-        for (uint64_t hash : hashes) ASSERT_TRUE(query(built, hash));
+        const Queries queries = kernel->queries_for(probes);
+        const LineArray built(payload.data(), lines, 0, queries);
+        for (uint64_t hash : hashes) ASSERT_TRUE(queries.one(built, hash));
       }
     }
   }
