@@ -17,14 +17,14 @@ uint64_t PartOfOne(uint64_t range, FlagProbability probability) {
   return (range >> 32) * probability;
 }
 
-}  // namespace
-
+// The nearest to ones / count. REQUIRES: ones <= count, 0 < count < 2^56.
 FlagProbability ProbabilityOf(uint64_t ones, uint64_t count) {
-  if (count == 0) return uint32_t{1} << 31;
   const unsigned __int128 scaled = static_cast<unsigned __int128>(ones) << 32;
   const uint64_t nearest = static_cast<uint64_t>((scaled + count / 2) / count);
   return static_cast<uint32_t>(std::clamp<uint64_t>(nearest, 1, UINT32_MAX));
 }
+
+}  // namespace
 
 void FlagEncoder::Put(bool flag, FlagProbability probability_of_one) {
   const uint64_t part = PartOfOne(range_, probability_of_one);
@@ -74,10 +74,6 @@ void FlagEncoder::Finish() {
   for (int byte = 0; byte <= kCodeBits / 8; byte++) ShiftOut();
   // The decoder reads zeros past the end. Zeros of before this call stay: they cost a byte at most.
   while (out_->size() > before && out_->back() == '\0') out_->pop_back();
-  range_ = kCodeMask;
-  low_ = 0;
-  held_ff_bytes_ = 0;
-  holds_byte_ = false;
 }
 
 FlagDecoder::FlagDecoder(std::string_view bytes) : bytes_(bytes) {

@@ -27,9 +27,6 @@ namespace rocksieve {
 // The probability of a one, in units of 2^-32; never 0, so any flag can be coded with any.
 using FlagProbability = uint32_t;
 
-// The nearest to ones / count. REQUIRES: ones <= count < 2^56.
-FlagProbability ProbabilityOf(uint64_t ones, uint64_t count);
-
 class FlagEncoder {
  public:
   // Appends to *out, which must outlive the encoder and is incomplete until Finish().
