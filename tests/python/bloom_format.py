@@ -6,12 +6,16 @@ import math
 from block_frame import (
     BLOOM, bits, encode_block, frame_discount, key_hash, round_half_up, uint,
     without_adjacent_duplicates)
-from xxh3 import MASK64, rotl64
+from xxh3 import MASK64
 
 LINE_SIZE = 64
 PROBE_COUNTS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 # (bits per key, the probes below it)
 PROBES_BELOW = ((1.7, 1), (2.95, 2), (4.2, 3), (5.5, 4), (7, 5), (7.4, 6), (13, 8), (18, 12))
+
+
+def rotl64(x, count):
+    return ((x << count) | (x >> (64 - count))) & MASK64
 
 
 def probe_count_of(block):

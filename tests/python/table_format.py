@@ -6,8 +6,7 @@ and not after rocksieve's reader, which is held to this one: slow and obvious.
 
 from dataclasses import dataclass, field
 
-from xxh3 import (MASK64, PRIME64_1, PRIME64_2, PRIME64_3, PRIME64_4, PRIME64_5, avalanche_xxh64,
-                  rotl64, u32, u64, xxh3_64)
+from xxh3 import xxh3_64, xxh32, xxh64
 
 MASK32 = (1 << 32) - 1
 MAGIC = 0x88E241B785F4CFF7
@@ -27,52 +26,12 @@ def crc32c_masked(data):
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & MASK32
 
 
-def rotl32(x, count):
-    return (x << count | x >> 32 - count) & MASK32
+def u32(data, at):
+    return int.from_bytes(data[at:at + 4], "little")
 
 
-def xxh32(data):
-    p1, p2, p3, p4, p5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
-    at, acc = 0, [(p1 + p2) & MASK32, p2, 0, -p1 & MASK32]
-    while len(data) - at >= 16:
-        for i in range(4):
-            acc[i] = rotl32((acc[i] + u32(data, at + 4 * i) * p2) & MASK32, 13) * p1 & MASK32
-        at += 16
-    h = sum(rotl32(a, n) for a, n in zip(acc, (1, 7, 12, 18))) if len(data) >= 16 else p5
-    h = (h + len(data)) & MASK32
-    for at in range(at, len(data) - 3, 4):
-        h = rotl32((h + u32(data, at) * p3) & MASK32, 17) * p4 & MASK32
-    for byte in data[len(data) & ~3:]:
-        h = rotl32((h + byte * p5) & MASK32, 11) * p1 & MASK32
-    h = (h ^ h >> 15) * p2 & MASK32
-    h = (h ^ h >> 13) * p3 & MASK32
-    return h ^ h >> 16
-
-
-def xxh64_round(acc, word):
-    return rotl64((acc + word * PRIME64_2) & MASK64, 31) * PRIME64_1 & MASK64
-
-
-def xxh64(data):
-    at, acc = 0, [(PRIME64_1 + PRIME64_2) & MASK64, PRIME64_2, 0, -PRIME64_1 & MASK64]
-    while len(data) - at >= 32:
-        acc = [xxh64_round(a, u64(data, at + 8 * i)) for i, a in enumerate(acc)]
-        at += 32
-    h = PRIME64_5
-    if len(data) >= 32:
-        h = sum(rotl64(a, n) for a, n in zip(acc, (1, 7, 12, 18))) & MASK64
-        for a in acc:
-            h = ((h ^ xxh64_round(0, a)) * PRIME64_1 + PRIME64_4) & MASK64
-    h = (h + len(data)) & MASK64
-    while len(data) - at >= 8:
-        h = (rotl64(h ^ xxh64_round(0, u64(data, at)), 27) * PRIME64_1 + PRIME64_4) & MASK64
-        at += 8
-    if len(data) - at >= 4:
-        h = (rotl64(h ^ u32(data, at) * PRIME64_1 & MASK64, 23) * PRIME64_2 + PRIME64_3) & MASK64
-        at += 4
-    for byte in data[at:]:
-        h = rotl64(h ^ byte * PRIME64_5 & MASK64, 11) * PRIME64_1 & MASK64
-    return avalanche_xxh64(h)
+def u64(data, at):
+    return int.from_bytes(data[at:at + 8], "little")
 
 
 def plain_checksum(kind, data):
