@@ -156,9 +156,8 @@ class Refusing(Loading):
 
     def interrupted(self, *flags, text):
         """A load that has taken at least all of the text but what the pipe holds."""
-        process = subprocess.Popen([COMMAND, *self.words(*flags)], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(process.kill)
+        process = self.spawn(COMMAND, *self.words(*flags), stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(text.encode())
         process.stdin.flush()
         return process  # whose context ends with its end

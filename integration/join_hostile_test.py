@@ -180,13 +180,9 @@ class HostileServersTest(JoinSandbox):
 
     def setUp(self):
         super().setUp()
-        self.server = subprocess.Popen(
-            [HOSTILE_SERVER, self.class_directory / "right.rows"], stdout=subprocess.PIPE,
-            text=True)
-        self.addCleanup(self.server.wait)
-        self.addCleanup(self.server.kill)
-        self.addCleanup(self.server.stdout.close)
-        self.port = int(self.server.stdout.readline().rsplit(":", 1)[1])
+        server = self.spawn(HOSTILE_SERVER, self.class_directory / "right.rows",
+                            stdout=subprocess.PIPE, text=True)
+        self.port = int(server.stdout.readline().rsplit(":", 1)[1])
 
     @staticmethod
     def room_in(directory):

@@ -23,18 +23,9 @@ class EnvironmentSandbox(ServiceSandbox):
 
     def begin(self, *flags, before=(), **process):
         """A server that may not have come so far as to listen."""
-        server = subprocess.Popen(
-            [*before, ROCKSIEVE, "serve", f"--db={self.class_directory / 'right'}", *flags],
+        return self.spawn(
+            *before, ROCKSIEVE, "serve", f"--db={self.class_directory / 'right'}", *flags,
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **process)
-
-        def stop():
-            server.kill()
-            server.wait()
-            server.stdout.close()
-            server.stderr.close()
-
-        self.addCleanup(stop)
-        return server
 
     def activated(self, listeners, *flags):
         """With these as descriptors 3, 4, ..., as systemd passes them."""

@@ -31,13 +31,11 @@ class ServiceTest(ServiceSandbox):
         """A session that takes some seconds, once it is under way."""
         relay = self.relay(server)
         relay.bytes_per_second = SLOW
-        client = subprocess.Popen(
-            [ROCKSIEVE, "join", f"--db={self.class_directory / 'left'}",
-             f"--remote=127.0.0.1:{relay.port}", "--op=difference", "--strategy=keys",
-             "--attempts=1", f"--certs={certs}"],
+        client = self.spawn(
+            ROCKSIEVE, "join", f"--db={self.class_directory / 'left'}",
+            f"--remote=127.0.0.1:{relay.port}", "--op=difference", "--strategy=keys",
+            "--attempts=1", f"--certs={certs}",
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(client.communicate)
-        self.addCleanup(client.kill)
         # Handshakes take a few thousand bytes.
         while relay.passed_bytes < 20_000 and client.poll() is None:
             time.sleep(0.05)

@@ -276,23 +276,15 @@ class JoinSandbox(Sandbox):
 
     def started(self, command, **process):
         """A server, when it listens; with its port, and the lines of its log so far."""
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  text=True, errors="backslashreplace", **process)
-
-        def stop():
-            if server.poll() is None:
-                server.kill()
-            server.wait()
-            server.reader.join()
-            server.stdout.close()
-            server.stderr.close()
-
+        server = self.spawn(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            errors="backslashreplace", **process)
         line = server.stdout.readline()
         # The pipe must not fill up.
         server.log = []
         server.reader = threading.Thread(target=lambda: server.log.extend(server.stderr))
         server.reader.start()
-        self.addCleanup(stop)
+        self.addCleanup(server.reader.join)
+        self.addCleanup(server.kill)  # first: the reader reads to the server's end
         if not line:  # it has ended, and said why
             server.reader.join()
         self.assertIn("listening on 127.0.0.1:", line, f"{line}{''.join(server.log)}")
