@@ -26,8 +26,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-
-#include "lib/join/rows/return_if_error.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -159,16 +158,13 @@ absl::StatusOr<std::optional<Pem>> PemFor(const std::string& address, const Secu
     return std::nullopt;
   }
   Pem pem;
-  absl::Status status =
-      ReadPem(security.authority_file, "the authority's certificate", &pem.authority);
-  if (status.ok()) status = ReadPem(security.certificate_file, "the certificate", &pem.certificate);
-  if (status.ok()) status = ReadPem(security.key_file, "the certificate's key", &pem.key);
-  if (status.ok()) status = CheckIsPrivate(security.key_file);
-  if (status.ok()) status = CheckAuthority(security.authority_file, pem.authority);
-  if (status.ok()) {
-    status = CheckPair(security.certificate_file, pem.certificate, security.key_file, pem.key);
-  }
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ReadPem(security.authority_file, "the authority's certificate", &pem.authority));
+  RETURN_IF_ERROR(ReadPem(security.certificate_file, "the certificate", &pem.certificate));
+  RETURN_IF_ERROR(ReadPem(security.key_file, "the certificate's key", &pem.key));
+  RETURN_IF_ERROR(CheckIsPrivate(security.key_file));
+  RETURN_IF_ERROR(CheckAuthority(security.authority_file, pem.authority));
+  RETURN_IF_ERROR(
+      CheckPair(security.certificate_file, pem.certificate, security.key_file, pem.key));
   return pem;
 }
 
@@ -207,22 +203,20 @@ absl::Status CheckPair(const std::string& certificate_path, const std::string& c
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsFor(
     const std::string& address, const Security& security) {
-  absl::StatusOr<std::optional<Pem>> pem = PemFor(address, security);
-  if (!pem.ok()) return pem.status();
-  if (!*pem) return grpc::InsecureServerCredentials();
+  ASSIGN_OR_RETURN(std::optional<Pem> pem, PemFor(address, security));
+  if (!pem) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = (*pem)->authority;
-  options.pem_key_cert_pairs.push_back({(*pem)->key, (*pem)->certificate});
+  options.pem_root_certs = pem->authority;
+  options.pem_key_cert_pairs.push_back({pem->key, pem->certificate});
   return grpc::SslServerCredentials(options);
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsFor(
     const std::string& address, const Security& security) {
-  absl::StatusOr<std::optional<Pem>> pem = PemFor(address, security);
-  if (!pem.ok()) return pem.status();
-  if (!*pem) return grpc::InsecureChannelCredentials();
-  return grpc::SslCredentials({(*pem)->authority, (*pem)->key, (*pem)->certificate});
+  ASSIGN_OR_RETURN(std::optional<Pem> pem, PemFor(address, security));
+  if (!pem) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({pem->authority, pem->key, pem->certificate});
 }
 
 absl::StatusOr<std::vector<std::string>> ReadTokens(const std::string& path) {

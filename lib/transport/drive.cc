@@ -14,6 +14,7 @@
 #include "lib/join/session/session.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/status.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -271,13 +272,11 @@ class Driver {
   // One message, if there is one.
   absl::Status Hear(bool room, bool* heard) {
     // A side that never stops talking is never waited for.
-    const absl::Status cancelled = cancellation_->Check();
-    if (!cancelled.ok()) return cancelled;
+    RETURN_IF_ERROR(cancellation_->Check());
     for (;;) {
-      const absl::StatusOr<std::optional<std::string_view>> message = reader_.Next();
-      if (!message.ok()) return message.status();
-      *heard = message->has_value();
-      if (*heard) return session_->Receive(**message);
+      ASSIGN_OR_RETURN(const std::optional<std::string_view> message, reader_.Next());
+      *heard = message.has_value();
+      if (*heard) return session_->Receive(*message);
       std::string piece;
       if (!exchange_->TakeArrived(&piece)) return absl::OkStatus();
       unanswered_bytes_ = room ? 0 : unanswered_bytes_ + piece.size();
@@ -285,16 +284,14 @@ class Driver {
         return absl::ResourceExhaustedError(
             absl::StrCat("the other side sent ", unanswered_bytes_, " bytes and took no answer"));
       }
-      const absl::Status status = reader_.Add(piece);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(reader_.Add(piece));
     }
   }
 
   absl::Status Say(bool* said) {
-    const absl::StatusOr<std::string> message = session_->Next();
-    if (!message.ok()) return message.status();
-    *said = !message->empty();
-    return *said ? Add(*message) : absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string message, session_->Next());
+    *said = !message.empty();
+    return *said ? Add(message) : absl::OkStatus();
   }
 
   absl::Status Add(const std::string& message) {
@@ -304,9 +301,8 @@ class Driver {
                                                        " are allowed: allow more on both sides"));
     }
     // The message, and what the writer makes of it.
-    const absl::Status status =
-        unsent_.Resize(writer_.memory_bytes() + 2 * message.size(), "messages that leave");
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(
+        unsent_.Resize(writer_.memory_bytes() + 2 * message.size(), "messages that leave"));
     writer_.Add(message);
     Flush(kFullFrameBytes);
     return unsent_.Resize(writer_.memory_bytes(), "messages that leave");

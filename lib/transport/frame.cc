@@ -7,6 +7,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/format/byte_io.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -43,8 +44,7 @@ absl::Status FrameReader::MakeRoom(size_t more_bytes) {
   uint64_t wanted = std::max<uint64_t>(2 * had, needed);
   if (length_ > 0) wanted = std::min<uint64_t>(wanted, needed + length_);
   // Both while they are copied.
-  const absl::Status status = memory_.Resize(had + wanted, kWhat);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(memory_.Resize(had + wanted, kWhat));
   bytes_.reserve(wanted);
   return memory_.Resize(bytes_.capacity(), kWhat);
 }
@@ -65,8 +65,7 @@ absl::Status FrameReader::Add(std::string_view piece) {
 
 absl::StatusOr<std::optional<std::string_view>> FrameReader::Next() {
   if (length_ == 0) {
-    const absl::Status status = ReadLength();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(ReadLength());
   }
   if (length_ == 0 || bytes_.size() - taken_ < length_) return std::optional<std::string_view>();
   const std::string_view message = std::string_view(bytes_).substr(taken_, length_);

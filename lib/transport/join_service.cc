@@ -18,12 +18,12 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/matching/planner.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/transport/admission.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -323,9 +323,7 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
     SetLimits(&memory, &server_options, &limits, &terms);
     terms.kept_memory_bytes =
         options_.memory_bytes / kPartOfViews / (shares_.most_sessions() + options_.views.most_kept);
-    const absl::StatusOr<Strategy> strategy = StrategyNamed(start.strategy());
-    if (!strategy.ok()) return strategy.status();
-    server_options.planner.strategy = *strategy;
+    ASSIGN_OR_RETURN(server_options.planner.strategy, StrategyNamed(start.strategy()));
 
     Cancellation* const cancellation = stream->cancellation();
     const absl::StatusOr<std::unique_ptr<ViewRegistry::Lease>> lease =

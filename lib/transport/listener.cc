@@ -20,8 +20,8 @@
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/rows/return_if_error.h"
 #include "lib/transport/credentials.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -202,22 +202,17 @@ Descriptor::~Descriptor() {
 int Descriptor::Release() { return std::exchange(number_, -1); }
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& address) {
-  absl::Status status = CheckAddress(address, AddressUse::kListen);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckAddress(address, AddressUse::kListen));
   std::unique_ptr<Listener> listener(new Listener);
   listener->address_ = address;
   if (const std::optional<std::string> path = UnixSocketPath(address)) {
-    status = ListenOnPath(address, *path, &listener->sockets_);
-    if (status.ok()) listener->own_path_ = *path;
+    RETURN_IF_ERROR(ListenOnPath(address, *path, &listener->sockets_));
+    listener->own_path_ = *path;
   } else {
-    status = ListenOnHost(address, &listener->sockets_);
-    if (status.ok()) {
-      listener->port_ = PortOf(listener->sockets_.front().number());
-      listener->address_ =
-          absl::StrCat(address.substr(0, address.rfind(':')), ":", listener->port_);
-    }
+    RETURN_IF_ERROR(ListenOnHost(address, &listener->sockets_));
+    listener->port_ = PortOf(listener->sockets_.front().number());
+    listener->address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", listener->port_);
   }
-  if (!status.ok()) return status;
   return listener;
 }
 

@@ -11,11 +11,11 @@
 
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/status.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -97,19 +97,15 @@ class RemoteJoin {
     const std::string asked_for = view_;
     MemoryAccount memory(options_.memory_bytes);
     const DriveLimits limits = Within(&memory, options_.limits);
-    const absl::StatusOr<Strategy> strategy = StrategyNamed(options_.strategy);
-    if (!strategy.ok()) return strategy.status();
     ClientSessionOptions client_options = OptionsWithin(limits, &memory);
-    client_options.planner.strategy = *strategy;
+    ASSIGN_OR_RETURN(client_options.planner.strategy, StrategyNamed(options_.strategy));
     CancellableSink sink(sink_, cancellation_);
     std::optional<ClientSession> session;
     std::string hello;
     // Before the answer to the greeting, which saves a round trip, unless a session begins by it.
     if (asked_for.empty() && shared_ == nullptr) {
       session.emplace(&source_, &sink, client_options);
-      absl::StatusOr<std::string> first = session->Next();
-      if (!first.ok()) return first.status();
-      hello = *std::move(first);
+      ASSIGN_OR_RETURN(hello, session->Next());
     }
     absl::StatusOr<std::unique_ptr<RemoteSession>> remote = RemoteSession::Start(
         remote_, options_.request, {view_, options_.strategy, options_.describe}, cancellation_,

@@ -15,12 +15,12 @@
 #include <grpcpp/support/client_callback.h>
 
 #include "join.grpc.pb.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/frame.h"
 #include "lib/transport/server.h"
 #include "lib/transport/session_stream.h"
 #include "lib/transport/status.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {

@@ -11,6 +11,7 @@
 #include <grpcpp/impl/server_builder_plugin.h>
 
 #include "lib/transport/session_stream.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -78,15 +79,11 @@ absl::StatusOr<std::unique_ptr<GrpcJoinServer>> GrpcJoinServer::Start(
     OpenView open, const ServerOptions& options) {
   UseHealthService();
   std::unique_ptr<GrpcJoinServer> server(new GrpcJoinServer(options));
-  absl::StatusOr<std::unique_ptr<Listener>> listener = options.listening.empty()
-                                                           ? Listener::Open(options.address)
-                                                           : Listener::Adopt(options.listening);
-  if (!listener.ok()) return listener.status();
-  server->listener_ = *std::move(listener);
+  ASSIGN_OR_RETURN(server->listener_, options.listening.empty()
+                                          ? Listener::Open(options.address)
+                                          : Listener::Adopt(options.listening));
   server->service_ = MakeGrpcJoinService(std::move(open), options.service);
-  absl::StatusOr<std::unique_ptr<Incarnation>> first = server->Incarnate(options.security);
-  if (!first.ok()) return first.status();
-  server->current_ = *std::move(first);
+  ASSIGN_OR_RETURN(server->current_, server->Incarnate(options.security));
   server->listener_->Start([raw = server.get()](int listening, Descriptor connection) {
     raw->Take(listening, std::move(connection));
   });
@@ -95,14 +92,13 @@ absl::StatusOr<std::unique_ptr<GrpcJoinServer>> GrpcJoinServer::Start(
 
 absl::StatusOr<std::unique_ptr<GrpcJoinServer::Incarnation>> GrpcJoinServer::Incarnate(
     const Security& security) {
-  absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
-      ServerCredentialsFor(listener_->reachable_address(), security);
-  if (!credentials.ok()) return credentials.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<grpc::ServerCredentials> credentials,
+                   ServerCredentialsFor(listener_->reachable_address(), security));
   auto incarnation = std::make_unique<Incarnation>();
   grpc::ServerBuilder builder;
   Limit(options_, quota_, &builder);
   incarnation->acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, *credentials);
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   builder.RegisterService(service_->service());
   incarnation->server = builder.BuildAndStart();
   if (incarnation->server == nullptr) {
@@ -124,9 +120,7 @@ void GrpcJoinServer::Take(int listening, Descriptor connection) {
 absl::Status GrpcJoinServer::Reload(const Security& security, std::vector<std::string> tokens) {
   std::unique_ptr<Incarnation> next;
   if (!security.insecure || !options_.security.insecure) {
-    absl::StatusOr<std::unique_ptr<Incarnation>> made = Incarnate(security);
-    if (!made.ok()) return made.status();
-    next = *std::move(made);
+    ASSIGN_OR_RETURN(next, Incarnate(security));
   }
   service_->SetTokens(std::move(tokens));
   if (next == nullptr) return absl::OkStatus();

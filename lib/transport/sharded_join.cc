@@ -11,11 +11,11 @@
 
 #include <absl/strings/str_cat.h>
 
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/session/range_result.h"
 #include "lib/join/session/shared_ranges.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/transport/status.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -43,17 +43,13 @@ class ShardSpool final : public ResultSink {
   absl::Status Discard() override { return pending_.Clear(); }
   // Also before the first row.
   absl::Status Restart() override {
-    absl::StatusOr<std::unique_ptr<SortedRunWriter>> writer = SortedRunWriter::Create("");
-    if (!writer.ok()) return writer.status();
-    writer_ = *std::move(writer);
+    ASSIGN_OR_RETURN(writer_, SortedRunWriter::Create(""));
     return pending_.Clear();
   }
 
   // After the last row: Finish Advance*.
   absl::Status Finish() {
-    absl::StatusOr<std::unique_ptr<SortedRun>> run = writer_->Finish();
-    if (!run.ok()) return run.status();
-    run_ = *std::move(run);
+    ASSIGN_OR_RETURN(run_, writer_->Finish());
     cursor_ = run_->Scan({});
     return Advance();
   }

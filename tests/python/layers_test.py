@@ -33,15 +33,15 @@ ALLOWED = {
     # The join: no RocksDB and no gRPC up to lib/join/session.
     "lib/sketch": "lib/cpu lib/format lib/hash lib/memory",
     "lib/sketch/pinsketch": "lib/cpu lib/format lib/hash lib/memory",
-    "lib/join/rows": "lib/format lib/join lib/memory",
-    "lib/join/sort": "lib/format lib/join/rows",
+    "lib/join/rows": "lib/format lib/join lib/memory support",
+    "lib/join/sort": "lib/format lib/join/rows support",
     "lib/join/text": "lib/join/rows lib/join/sort support",
-    "lib/join/join_key": "lib/hash lib/join/rows lib/join/sort",
+    "lib/join/join_key": "lib/hash lib/join/rows lib/join/sort support",
     "lib/join/matching": "lib/cpu lib/filter lib/format lib/hash lib/join lib/join/rows lib/memory "
-                         "lib/sketch lib/sketch/pinsketch",
-    "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows",
+                         "lib/sketch lib/sketch/pinsketch support",
+    "lib/join/existing": "lib/format lib/hash lib/join lib/join/matching lib/join/rows support",
     "lib/join/session": "lib/format lib/hash lib/join lib/join/join_key lib/join/matching "
-                        "lib/join/existing lib/join/rows lib/memory lib/sketch",
+                        "lib/join/existing lib/join/rows lib/memory lib/sketch support",
     "lib/transport": "lib/format lib/join lib/join/matching lib/join/rows lib/join/session "
                      "lib/join/sort support",
     # What knows RocksDB.

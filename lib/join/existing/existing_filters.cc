@@ -10,8 +10,8 @@
 
 #include "lib/format/byte_io.h"
 #include "lib/hash/key_hash.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/row_batch.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -311,14 +311,13 @@ absl::Status ExistingFilterExchange::Receive(const Filters& message) {
   }
   if (withdrawn_) return absl::OkStatus();  // they were on their way
   bytes_ += message.piece.size();
-  const absl::Status status = assembler_->Add(message.piece);
-  if (!status.ok()) return status;
-  if (message.state != Filters::State::kLast) return status;
+  RETURN_IF_ERROR(assembler_->Add(message.piece));
+  if (message.state != Filters::State::kLast) return absl::OkStatus();
   if (!assembler_->AtBoundary()) {
     return absl::InvalidArgumentError("the other side's last filter is cut");
   }
   set_.Complete();
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace rocksieve::join

@@ -10,6 +10,7 @@
 
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/join_key/json_pointer.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -180,11 +181,10 @@ absl::StatusOr<ParsedStep> MakeJson(const Arguments& arguments) {
         "takes one JSON pointer, in which \\, is a comma: "
         "json(/customer/id), json(/items/0)");
   }
-  absl::StatusOr<JsonPointer> pointer = JsonPointer::Parse(arguments[0]);
-  if (!pointer.ok()) return pointer.status();
+  ASSIGN_OR_RETURN(JsonPointer pointer, JsonPointer::Parse(arguments[0]));
   ParsedStep step;
   step.arguments = arguments;
-  step.apply = [pointer = *std::move(pointer)](std::string_view in, std::string* out) {
+  step.apply = [pointer = std::move(pointer)](std::string_view in, std::string* out) {
     return pointer.Find(in, out);
   };
   return step;
@@ -291,9 +291,8 @@ absl::StatusOr<JoinKeyExpression> JoinKeyExpression::Parse(std::string_view text
     if (!parser.Take('.')) return parser.Error(kForms);
     const std::string_view name = parser.TakeName();
     if (!parser.Take('(')) return before.Error(kForms);
-    const absl::StatusOr<std::vector<std::string>> arguments = parser.TakeArguments();
-    if (!arguments.ok()) return arguments.status();
-    absl::StatusOr<ParsedStep> step = MakeStep(name, *arguments);
+    ASSIGN_OR_RETURN(const std::vector<std::string> arguments, parser.TakeArguments());
+    absl::StatusOr<ParsedStep> step = MakeStep(name, arguments);
     if (!step.ok()) {
       return before.Error(absl::StrCat(std::string(name), " ", step.status().message()));
     }

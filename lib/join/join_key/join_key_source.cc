@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "lib/hash/key_hash.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/row_batch.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -43,9 +43,8 @@ absl::StatusOr<std::unique_ptr<JoinKeySource>> JoinKeySource::Sort(
     RETURN_IF_ERROR(sorter.Add({key, packed}));
   }
   if (!cursor->status().ok()) return cursor->status();
-  absl::StatusOr<std::unique_ptr<Source>> sorted = sorter.Finish();
-  if (!sorted.ok()) return sorted.status();
-  return std::unique_ptr<JoinKeySource>(new JoinKeySource(*std::move(sorted), any_absent));
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> sorted, sorter.Finish());
+  return std::unique_ptr<JoinKeySource>(new JoinKeySource(std::move(sorted), any_absent));
 }
 
 JoinKeySource::JoinKeySource(std::unique_ptr<Source> sorted, bool any_absent)

@@ -9,8 +9,8 @@
 
 #include "lib/format/bit_coder.h"
 #include "lib/join/matching/matching_range.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/row_batch.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -115,9 +115,8 @@ absl::Status ListStep::SendKeys(const KeyReader& reader, std::string* step) {
 absl::Status ListStep::ReceiveKeys(std::string_view body) {
   const MatchingOptions& options = range_->options;
   const uint64_t own_longest = std::min(options.longest_key_bytes, kMostKeyBytes);
-  const absl::Status room = range_->HoldForWork(KeptBytes() + UncompressMemoryBytes(body) +
-                                                own_longest + kBytesPerFlag * range_->TheirKeys());
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(range_->HoldForWork(KeptBytes() + UncompressMemoryBytes(body) + own_longest +
+                                      kBytesPerFlag * range_->TheirKeys()));
   const Candidates& candidates = range_->candidates.all();
   const HashIndex index(candidates);
   PageVector<uint8_t> keep(candidates.size(), 0);
@@ -252,9 +251,8 @@ absl::Status SymbolsStep::SendSymbols(size_t symbols, std::string* step) {
   const uint64_t most = range_->options.most_message_bytes / kMostBytesOfASymbol;
   symbols =
       sent + static_cast<size_t>(std::min<uint64_t>(symbols - sent, std::max<uint64_t>(most, 1)));
-  const absl::Status room = range_->HoldForWork(KeptBytes() + 2 * symbols * sizeof(RatelessCell) +
-                                                (symbols - sent) * kMostBytesOfASymbol);
-  if (!room.ok()) return room;
+  RETURN_IF_ERROR(range_->HoldForWork(KeptBytes() + 2 * symbols * sizeof(RatelessCell) +
+                                      (symbols - sent) * kMostBytesOfASymbol));
   cells_.reserve(symbols);
   encoder_->ExtendTo(symbols, &cells_);
   std::string body;

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "lib/format/bit_coder.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/sketch/pinsketch/positions.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {

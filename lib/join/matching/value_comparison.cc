@@ -9,8 +9,8 @@
 #include "lib/format/bit_io.h"
 #include "lib/join/matching/cost_model.h"
 #include "lib/join/matching/matching_range.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/sketch/pinsketch/positions.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {

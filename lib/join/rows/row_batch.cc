@@ -11,7 +11,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/format/byte_io.h"
-#include "lib/join/rows/return_if_error.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 

@@ -10,7 +10,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/matching/planner.h"
-#include "lib/join/rows/return_if_error.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 

@@ -9,8 +9,8 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/operation.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 
@@ -47,15 +47,14 @@ absl::Status ClientSession::SayHello() {
 absl::Status ClientSession::Receive(std::string_view message) {
   MemoryHold decoding(context_.options.memory);
   RETURN_IF_ERROR(decoding.Resize(message.size(), "a message"));
-  absl::StatusOr<Message> decoded = Decode(message);
-  if (!decoded.ok()) return decoded.status();
+  ASSIGN_OR_RETURN(Message decoded, Decode(message));
   const auto take = [this](auto&& alternative) { return On(std::move(alternative)); };
-  const ClientRange* const range = context_.Heard(*decoded, message.size());
-  if (range == nullptr) return std::visit(take, *std::move(decoded));
+  const ClientRange* const range = context_.Heard(decoded, message.size());
+  if (range == nullptr) return std::visit(take, std::move(decoded));
   const KeyInterval interval = range->interval;  // the range may be done after this
   const absl::Status computed = reconciler_.WaitFor(range->number);
   if (!computed.ok()) return Naming(interval, computed);
-  return Naming(interval, std::visit(take, *std::move(decoded)));
+  return Naming(interval, std::visit(take, std::move(decoded)));
 }
 
 template <typename Other>
@@ -192,9 +191,7 @@ void ResultDelivery::BeginFetching(ClientRange* range) {
 }
 
 absl::Status ResultDelivery::Receive(const Rows& rows) {
-  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(rows.range);
-  if (!found.ok()) return found.status();
-  ClientRange* const range = *found;
+  ASSIGN_OR_RETURN(ClientRange* const range, context_->ranges.Find(rows.range));
   if (rows.attempt < range->attempt) return IgnoreRows(range, rows);
   auto* const fetching = std::get_if<ClientRange::Fetching>(&range->phase);
   if (range != &context_->ranges.front() || rows.attempt != range->attempt || fetching == nullptr) {
@@ -222,11 +219,10 @@ absl::Status ResultDelivery::DiscardAndRepeat(ClientRange* range, const absl::St
 absl::Status ResultDelivery::FinishFirst() {
   ClientRange& range = context_->ranges.front();
   if (range.Is<ClientRange::Reconciled>()) BeginFetching(&range);  // of rows, none
-  absl::Status status = std::get<ClientRange::Fetching>(range.phase).result->Finish();
+  const absl::Status status = std::get<ClientRange::Fetching>(range.phase).result->Finish();
   if (absl::IsAborted(status)) return DiscardAndRepeat(&range, status);
   if (!status.ok()) return status;
-  status = context_->sink->Commit();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(context_->sink->Commit());
   Report(&range);
   context_->ranges.PopFront();
   return absl::OkStatus();

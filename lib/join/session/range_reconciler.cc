@@ -8,8 +8,8 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/matching/matching_range.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 
@@ -39,10 +39,8 @@ absl::Status RangeReconciler::Begin(ClientRange* range, const Facts& facts) {
   OpenedRange opened = Opened(*range, facts);
   if (!facts.estimator.empty()) {
     double common = 0;
-    const absl::Status status =
-        EstimateCommon(facts.estimator, facts.sum.count, range->keys.candidates,
-                       context_->SaltOf(*range), &common);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(EstimateCommon(facts.estimator, facts.sum.count, range->keys.candidates,
+                                   context_->SaltOf(*range), &common));
     opened.common = common;
     opened.counters = CountersIn(facts.estimator);
     // As the one with fewer keys begins: those that it alone has cost most.
@@ -93,14 +91,13 @@ absl::Status RangeReconciler::CheckMostBytes(const ClientRange& range,
 }
 
 absl::Status RangeReconciler::Receive(Step step) {
-  const absl::StatusOr<ClientRange*> range = context_->ranges.Find(step.range);
-  if (!range.ok()) return range.status();
-  if (std::exchange((*range)->ignores_step, false)) return absl::OkStatus();
-  auto* const reconciling = std::get_if<ClientRange::Reconciling>(&(*range)->phase);
+  ASSIGN_OR_RETURN(ClientRange* const range, context_->ranges.Find(step.range));
+  if (std::exchange(range->ignores_step, false)) return absl::OkStatus();
+  auto* const reconciling = std::get_if<ClientRange::Reconciling>(&range->phase);
   if (reconciling == nullptr || (*reconciling)->state() != Reconciliation::State::kTheirTurn) {
     return absl::InvalidArgumentError("the server spoke out of turn");
   }
-  return Continue(*range, std::move(step.message));
+  return Continue(range, std::move(step.message));
 }
 
 absl::Status RangeReconciler::Continue(ClientRange* range, std::optional<std::string> heard) {
@@ -118,18 +115,15 @@ absl::Status RangeReconciler::WaitFor(uint64_t range) {
 
 absl::Status RangeReconciler::TakeDone() {
   while (std::optional<RangeTurns::Done> done = context_->turns.Take()) {
-    const absl::StatusOr<ClientRange*> range = context_->ranges.Find(done->range);
-    if (!range.ok()) return range.status();
+    ASSIGN_OR_RETURN(ClientRange* const range, context_->ranges.Find(done->range));
     const absl::Status status = Take(*std::move(done));
-    if (!status.ok()) return Naming((*range)->interval, status);
+    if (!status.ok()) return Naming(range->interval, status);
   }
   return absl::OkStatus();
 }
 
 absl::Status RangeReconciler::Take(RangeTurns::Done done) {
-  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(done.range);
-  if (!found.ok()) return found.status();
-  ClientRange* const range = *found;
+  ASSIGN_OR_RETURN(ClientRange* const range, context_->ranges.Find(done.range));
   absl::Status status = std::move(done.status);
   for (std::string& step : done.steps) {
     if (status.ok()) status = context_->Send(Step{range->number, std::move(step)}, range);
@@ -324,9 +318,7 @@ bool RangeReconciler::PrunedRightly(const ClientRange& range, const Pruning& pru
 }
 
 absl::Status RangeReconciler::Receive(const Facts& facts) {
-  const absl::StatusOr<ClientRange*> found = context_->ranges.Find(facts.range);
-  if (!found.ok()) return found.status();
-  ClientRange* const range = *found;
+  ASSIGN_OR_RETURN(ClientRange* const range, context_->ranges.Find(facts.range));
   const auto* const opening = std::get_if<ClientRange::Opening>(&range->phase);
   if (opening == nullptr || range->attempt != facts.attempt) {
     return absl::InvalidArgumentError("the server opened a range that it was not asked to");

@@ -8,7 +8,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/join/join_key/join_key_source.h"
-#include "lib/join/rows/return_if_error.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "lib/join/rows/return_if_error.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 

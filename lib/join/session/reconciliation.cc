@@ -13,9 +13,9 @@
 #include "lib/join/matching/cost_model.h"
 #include "lib/join/matching/matching_range.h"
 #include "lib/join/matching/value_comparison.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/row_batch.h"
 #include "lib/sketch/estimators.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {

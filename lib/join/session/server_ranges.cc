@@ -10,8 +10,8 @@
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/matching_range.h"
 #include "lib/join/operation.h"
-#include "lib/join/rows/return_if_error.h"
 #include "lib/join/rows/source.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -158,16 +158,14 @@ absl::Status ServerRanges::ScanFor(const Open& open, const ExistingFilterUse& ex
 }
 
 absl::Status ServerRanges::Receive(const Open& open) {
-  absl::Status status = WaitFor(open.range);
-  if (status.ok()) status = CheckOpen(open);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(WaitFor(open.range));
+  RETURN_IF_ERROR(CheckOpen(open));
   const ExistingFilterUse existing = ExistingFilterUseFor(open);
   RangeKeys keys;
   ServerRange range(open.interval, open.attempt, options_.memory);
-  status = ScanFor(open, existing, &keys, &range.memory);
+  RETURN_IF_ERROR(ScanFor(open, existing, &keys, &range.memory));
   // The reader's and the stream's copies of the interval are in it as well.
-  if (status.ok()) status = range.memory.Grow(4 * BytesOf(open.interval), "fences of a range");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(range.memory.Grow(4 * BytesOf(open.interval), "fences of a range"));
 
   Facts facts;
   facts.range = open.range;
@@ -194,13 +192,12 @@ absl::Status ServerRanges::Receive(const Open& open) {
     range.state = Reconciled{/*all=*/true, {}};
     if (!SendsRows(agreement_.operation)) return outbox_->Add(Encode(facts));
   } else {
-    status = BeginReconciling(open, existing.prunes, std::move(keys), &range, &facts);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(BeginReconciling(open, existing.prunes, std::move(keys), &range, &facts));
   }
   const bool reconciles = std::holds_alternative<Reconciling>(range.state);
   ranges_.insert_or_assign(open.range, std::move(range));
-  status = outbox_->Add(Encode(facts));
-  return status.ok() && reconciles ? Continue(open.range, std::nullopt) : status;
+  RETURN_IF_ERROR(outbox_->Add(Encode(facts)));
+  return reconciles ? Continue(open.range, std::nullopt) : absl::OkStatus();
 }
 
 absl::Status ServerRanges::BeginReconciling(const Open& open, bool prunes, RangeKeys keys,

@@ -5,8 +5,7 @@
 
 #include <absl/strings/str_cat.h>
 
-
-#include "lib/join/rows/return_if_error.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -24,15 +23,14 @@ ServerSession::ServerSession(Source* source, const ServerSessionOptions& options
 absl::Status ServerSession::Receive(std::string_view message) {
   MemoryHold decoding(options_.memory);
   RETURN_IF_ERROR(decoding.Resize(message.size(), "a message"));
-  absl::StatusOr<Message> decoded = Decode(message);
-  if (!decoded.ok()) return decoded.status();
+  ASSIGN_OR_RETURN(Message decoded, Decode(message));
   if (done_) return absl::InvalidArgumentError("the client goes on after its goodbye");
-  if (!ranges_ && !std::holds_alternative<Hello>(*decoded) &&
-      !std::holds_alternative<Failure>(*decoded)) {
+  if (!ranges_ && !std::holds_alternative<Hello>(decoded) &&
+      !std::holds_alternative<Failure>(decoded)) {
     return absl::FailedPreconditionError("the client did not say hello");
   }
   return std::visit([this](auto&& alternative) { return On(std::move(alternative)); },
-                    *std::move(decoded));
+                    std::move(decoded));
 }
 
 template <typename Other>
@@ -61,13 +59,11 @@ absl::Status ServerSession::On(const Hello& hello) {
   answer.keys = source_->EstimateKeys();
   answer.hash_check = HashCheck(hello.salt);
   answer.most_keys_per_range = options_.most_keys_per_range;
-  absl::Status status;
   if (sends_unmatched_ || hello.operation == Operation::kCount) {
-    status = SumAbsentRows(source_, hello.salt, &answer.absent);
+    RETURN_IF_ERROR(SumAbsentRows(source_, hello.salt, &answer.absent));
   }
   ExistingFilterOffer own;
-  if (status.ok()) status = ChooseFilters(hello, &own, &answer);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ChooseFilters(hello, &own, &answer));
   ranges_.emplace(source_, options_,
                   ServerRanges::Agreement{hello.operation, hello.salt, own.pass_rate,
                                           hello.existing.pass_rate, hello.comparison, hello.keys},
@@ -93,9 +89,8 @@ absl::Status ServerSession::ChooseFilters(const Hello& hello, ExistingFilterOffe
     // Keys that take few bits each are better shipped.
     RangeKeys sample;
     MemoryHold memory(options_.memory);
-    const absl::Status status = ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample,
-                                         /*existing=*/{}, &memory);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(ScanKeys(source_, hello.interval, /*salt=*/0, kSampledKeys, &sample,
+                             /*existing=*/{}, &memory));
     planner.keys = sample.bits;
   }
   answer->existing_choice = ChooseExistingFilters(client, server, planner);
@@ -153,9 +148,8 @@ absl::StatusOr<std::string> ServerSession::Next() {
     return Encode(rows);
   }
   if (!ranges_ || !ranges_->has_rows()) return std::string();
-  const absl::StatusOr<Rows> rows = ranges_->NextRows();
-  if (!rows.ok()) return rows.status();
-  return Encode(*rows);
+  ASSIGN_OR_RETURN(const Rows rows, ranges_->NextRows());
+  return Encode(rows);
 }
 
 }  // namespace rocksieve::join

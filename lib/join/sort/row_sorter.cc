@@ -17,7 +17,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/format/byte_io.h"
-#include "lib/join/rows/return_if_error.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -114,9 +114,7 @@ absl::Status RowSpool::Add(const Row& row, Side from) {
   out.Bytes(row.value);
   if (tail_.size() <= memory_bytes_) return absl::OkStatus();
   if (file_ == nullptr) {
-    absl::StatusOr<std::unique_ptr<TemporaryFile>> file = TemporaryFile::Create(directory_);
-    if (!file.ok()) return file.status();
-    file_ = *std::move(file);
+    ASSIGN_OR_RETURN(file_, TemporaryFile::Create(directory_));
   }
   const absl::Status status = file_->Append(tail_);
   pieces_.push_back(tail_.size());
@@ -168,10 +166,9 @@ SortedRunWriter::SortedRunWriter()
 
 absl::StatusOr<std::unique_ptr<SortedRunWriter>> SortedRunWriter::Create(
     const std::string& directory) {
-  absl::StatusOr<std::unique_ptr<TemporaryFile>> file = TemporaryFile::Create(directory);
-  if (!file.ok()) return file.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<TemporaryFile> file, TemporaryFile::Create(directory));
   std::unique_ptr<SortedRunWriter> writer(new SortedRunWriter);
-  writer->run_->file_ = *std::move(file);
+  writer->run_->file_ = std::move(file);
   return writer;
 }
 
@@ -354,17 +351,14 @@ absl::Status RowSorter::Add(const Row& row) {
 
 absl::Status RowSorter::Spill() {
   buffer_.Sort();
-  absl::StatusOr<std::unique_ptr<SortedRunWriter>> writer =
-      SortedRunWriter::Create(options_.directory);
-  if (!writer.ok()) return writer.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<SortedRunWriter> writer,
+                   SortedRunWriter::Create(options_.directory));
   for (size_t i = 0; i < buffer_.entries.size(); i++) {
-    absl::Status status = Check();
-    if (status.ok()) status = (*writer)->Add(buffer_.At(i));
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Check());
+    RETURN_IF_ERROR(writer->Add(buffer_.At(i)));
   }
-  absl::StatusOr<std::unique_ptr<SortedRun>> run = (*writer)->Finish();
-  if (!run.ok()) return run.status();
-  runs_.push_back(*std::move(run));
+  ASSIGN_OR_RETURN(std::unique_ptr<SortedRun> run, writer->Finish());
+  runs_.push_back(std::move(run));
   spilled_runs_++;
   // Keeps its memory for the next one, unless a giant row made it larger than that.
   if (buffer_.bytes.capacity() > 2 * options_.memory_bytes) std::string().swap(buffer_.bytes);
@@ -392,10 +386,9 @@ absl::StatusOr<std::unique_ptr<Source>> RowSorter::Finish() {
   while (runs_.size() > 1) {
     std::vector<std::unique_ptr<SortedRun>> merged;
     for (size_t first = 0; first < runs_.size(); first += at_once) {
-      absl::StatusOr<std::unique_ptr<SortedRun>> run =
-          Merge(first, std::min(at_once, runs_.size() - first));
-      if (!run.ok()) return run.status();
-      merged.push_back(*std::move(run));
+      ASSIGN_OR_RETURN(std::unique_ptr<SortedRun> run,
+                       Merge(first, std::min(at_once, runs_.size() - first)));
+      merged.push_back(std::move(run));
     }
     runs_ = std::move(merged);
   }
@@ -419,22 +412,20 @@ absl::StatusOr<std::unique_ptr<SortedRun>> RowSorter::Merge(size_t first, size_t
     inputs[i].cursor = runs_[first + i]->Scan({});
     if (inputs[i].cursor->Next(&inputs[i].row)) next.push(i);
   }
-  absl::StatusOr<std::unique_ptr<SortedRunWriter>> writer =
-      SortedRunWriter::Create(options_.directory);
-  if (!writer.ok()) return writer.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<SortedRunWriter> writer,
+                   SortedRunWriter::Create(options_.directory));
   while (!next.empty()) {
     const size_t i = next.top();
     next.pop();
-    absl::Status status = Check();
-    if (status.ok()) status = (*writer)->Add(inputs[i].row);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Check());
+    RETURN_IF_ERROR(writer->Add(inputs[i].row));
     if (inputs[i].cursor->Next(&inputs[i].row)) next.push(i);
   }
   for (const Input& input : inputs) {
     if (!input.cursor->status().ok()) return input.cursor->status();
   }
   for (size_t i = 0; i < count; i++) runs_[first + i].reset();
-  return (*writer)->Finish();
+  return writer->Finish();
 }
 
 }  // namespace rocksieve::join

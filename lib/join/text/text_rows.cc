@@ -15,8 +15,8 @@
 #include <absl/strings/str_cat.h>
 #include <nlohmann/json.hpp>
 
-#include "lib/join/rows/return_if_error.h"
 #include "support/files.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 
 namespace rocksieve::join {
@@ -174,9 +174,7 @@ absl::Status RevocableFile::Spill() {
     status = Write(buffer_);
   } else {
     if (held_ == nullptr) {
-      absl::StatusOr<std::unique_ptr<TemporaryFile>> file = TemporaryFile::Create("");
-      if (!file.ok()) return file.status();
-      held_ = *std::move(file);
+      ASSIGN_OR_RETURN(held_, TemporaryFile::Create(""));
     }
     status = held_->Append(buffer_);
   }
