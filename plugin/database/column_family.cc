@@ -7,6 +7,8 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/utilities/options_util.h>
 
+#include "support/return_if_error.h"
+
 namespace rocksieve {
 namespace {
 
@@ -94,13 +96,11 @@ OptionsFile OptionsFile::Parse(const std::string& text) {
 rocksdb::Status OptionsFile::Load(const std::string& directory, rocksdb::Env* env,
                                   OptionsFile* file) {
   std::string name, text;
-  rocksdb::Status status = rocksdb::GetLatestOptionsFileName(directory, env, &name);
-  if (!status.ok()) return status;
-  status = rocksdb::ReadFileToString(env, directory + "/" + name, &text);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(rocksdb::GetLatestOptionsFileName(directory, env, &name));
+  RETURN_IF_ERROR(rocksdb::ReadFileToString(env, directory + "/" + name, &text));
   *file = Parse(text);
   file->file_name_ = name;
-  return status;
+  return rocksdb::Status::OK();
 }
 
 std::string OptionsFile::Value(const std::string& section, const std::string& name) const {

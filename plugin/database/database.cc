@@ -17,6 +17,7 @@
 
 #include "plugin/database/rocksdb_open.h"
 #include "plugin/database/snapshot_files.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve {
 namespace {
@@ -274,30 +275,27 @@ void OpenHandles::Close() {
 
 Status Database::Open(const std::string& directory, const std::vector<std::string>& wanted,
                       std::unique_ptr<Database>* result) {
-  Status status = CheckIsDatabase(directory);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckIsDatabase(directory));
   std::unique_ptr<Database> database(new Database);
   database->directory_ = directory;
   database->holds_files_ = CountTableFiles(directory) + kOtherOpenFiles < RaiseOpenFilesLimit();
   database->files_ = std::make_shared<SnapshotFiles>(directory, WriteAheadLogs::kLookEmpty,
                                                      database->holds_files_);
-  status = database->files_->Look([&](bool* explained) {
+  RETURN_IF_ERROR(database->files_->Look([&](bool* explained) {
     database->open_.Close();
     return database->OpenOnce(wanted, explained);
-  });
-  if (!status.ok()) return status;
+  }));
   if (!wanted.empty()) database->KeepOnly(wanted);
   database->files_->HoldOnlyFilesOf(database->open_.db.get(), database->open_.handles);
   database->MeasureWriteAheadLogs();
   *result = std::move(database);
-  return status;
+  return Status::OK();
 }
 
 Status Database::OpenOnce(const std::vector<std::string>& wanted, bool* explained) {
   std::vector<std::string> names;
-  Status status =
-      rocksdb::DB::ListColumnFamilies(LookOnlyOptions(files_->env()), directory_, &names);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(
+      rocksdb::DB::ListColumnFamilies(LookOnlyOptions(files_->env()), directory_, &names));
   for (const std::string& name : wanted) {
     if (std::count(names.begin(), names.end(), name) > 0) continue;
     *explained = true;

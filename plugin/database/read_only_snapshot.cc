@@ -17,6 +17,7 @@
 #include "plugin/database/column_family.h"
 #include "plugin/database/rocksdb_open.h"
 #include "support/files.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve {
 namespace {
@@ -186,8 +187,7 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
                                   const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter,
                                   bool* explained) {
   std::vector<std::string> names;
-  Status status = rocksdb::DB::ListColumnFamilies(SnapshotOptions(*files_), directory, &names);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(rocksdb::DB::ListColumnFamilies(SnapshotOptions(*files_), directory, &names));
   if (std::count(names.begin(), names.end(), column_family) == 0) {
     *explained = true;
     return NoSuchColumnFamily(directory, column_family, names);
@@ -208,8 +208,8 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
   }
   rocksdb::DBOptions options = SnapshotOptions(*files_);
   options.rate_limiter = rate_limiter;
-  status = rocksdb::DB::OpenForReadOnly(options, directory, descriptors, &open_.handles,
-                                        Into(&open_.db));
+  Status status = rocksdb::DB::OpenForReadOnly(options, directory, descriptors, &open_.handles,
+                                               Into(&open_.db));
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;
   status = open_.db->GetPropertiesOfAllTables(open_.handles.back(), &tables);
@@ -231,14 +231,12 @@ Status KeptStates::OpenAndKeep(const std::string& database, const std::string& c
   *name = NewName();
   const fs::path kept = fs::path(FolderOf(column_family)) / *name;
   const fs::path unfinished = kept.string() + kUnfinished;
-  const Status status =
-      ReadOnlySnapshot::Open(database, column_family, state, rate_limiter, unfinished);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ReadOnlySnapshot::Open(database, column_family, state, rate_limiter, unfinished));
   std::error_code error;
   fs::rename(unfinished, kept, error);
   if (error) return Status::IOError("cannot keep a state as " + kept.string(), error.message());
   DropOld(column_family);
-  return status;
+  return Status::OK();
 }
 
 Status KeptStates::Open(const std::string& name, const std::string& column_family,

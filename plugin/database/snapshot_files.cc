@@ -21,6 +21,7 @@
 
 #include "plugin/database/database.h"
 #include "support/progress.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve {
 namespace {
@@ -168,9 +169,8 @@ class SnapshotFiles::Files final : public rocksdb::FileSystemWrapper {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [path, held] : held_) {
       const std::string name = fs::path(path).filename();
-      const IOStatus status = IsTable(name) ? held.file->LinkTo(directory + "/" + name)
-                                            : held.file->CopyTo(directory + "/" + name, held.end);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(IsTable(name) ? held.file->LinkTo(directory + "/" + name)
+                                    : held.file->CopyTo(directory + "/" + name, held.end));
     }
     return IOStatus::OK();
   }
@@ -237,10 +237,9 @@ Status SnapshotFiles::Look(const std::function<Status(bool* explained)>& look) {
   std::string last_error;
   int same_errors = 0;
   for (milliseconds pause{1};; pause = std::min(2 * pause, kLongestPause)) {
-    Status status = Refresh(deadline);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Refresh(deadline));
     bool explained = false;
-    status = look(&explained);
+    Status status = look(&explained);
     if (explained) return status;
     const bool intact = LogsAreIntact();
     if (status.ok() && intact) return status;

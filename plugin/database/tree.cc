@@ -13,6 +13,7 @@
 #include <rocksdb/metadata.h>
 
 #include "support/parallel.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 
 namespace rocksieve {
@@ -350,12 +351,10 @@ Status OpenAndReadTrees(const std::string& directory,
   uint64_t found = 0;  // tables that nobody knows
   for (int attempt = 0; attempt < kAttempts && (attempt < 2 || found == 0); attempt++) {
     found = 0;
-    Status status = Database::Open(directory, column_families, &opened->database);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Database::Open(directory, column_families, &opened->database));
     trees.assign(opened->database->column_families().size(), Tree());
     for (size_t i = 0; i < trees.size(); i++) {
-      status = ReadTree(*opened->database, i, progress, &trees[i]);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(ReadTree(*opened->database, i, progress, &trees[i]));
     }
     // What was deleted in the meantime is not listed the next time; what is lost, is.
     const std::set<std::string> missing = MissingFiles(trees);

@@ -13,6 +13,7 @@
 #include "plugin/join/comparable_value.h"
 #include "plugin/join/status.h"
 #include "plugin/join/tree_walk.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -93,8 +94,7 @@ absl::Status IteratorCursor::status() const {
 
 absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
     rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const RocksDbSourceOptions& options) {
-  absl::Status status = CheckComparator(family, options.any_order);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckComparator(family, options.any_order));
   std::unique_ptr<RocksDbSource> source(new RocksDbSource(db, family, options));
   if (source->read_.snapshot == nullptr) {
     return absl::UnimplementedError(
@@ -103,9 +103,8 @@ absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
   }
   source->PinIterators();
   for (const auto& iterator : source->idle_) {
-    status = FromRocksDb(iterator->status(), "cannot read column family \"" + family->GetName() +
-                                                 "\" under a snapshot");
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(FromRocksDb(iterator->status(), "cannot read column family \"" +
+                                                        family->GetName() + "\" under a snapshot"));
   }
   source->PrepareWalks();
   source->Estimate();
@@ -237,8 +236,7 @@ IteratorCursor::Check RocksDbSource::FirstBlocksOf(const KeyInterval& interval) 
         break;
       }
       if (file.level == 0 || file.largest < interval.begin) continue;
-      const rocksdb::Status status = CheckFirstBlock(file);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(CheckFirstBlock(file));
     }
     return rocksdb::Status::OK();
   };

@@ -9,6 +9,7 @@
 #include <rocksdb/table_properties.h>
 
 #include "plugin/join/status.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 
@@ -19,9 +20,8 @@ absl::StatusOr<std::unique_ptr<SstSource>> SstSource::Open(const std::string& pa
                                                            const rocksdb::Options& options,
                                                            RowValues values) {
   std::unique_ptr<SstSource> source(new SstSource(path, options, values));
-  absl::Status status = FromRocksDb(source->reader_.Open(path), "cannot read " + path);
-  if (status.ok()) status = source->Check();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(FromRocksDb(source->reader_.Open(path), "cannot read " + path));
+  RETURN_IF_ERROR(source->Check());
   return source;
 }
 
@@ -78,9 +78,8 @@ absl::StatusOr<std::unique_ptr<SstSink>> SstSink::Open(const std::string& path,
   std::unique_ptr<PendingFile> file = PendingFile::Create(path, &error);
   if (file == nullptr) return absl::FailedPreconditionError(error);
   std::unique_ptr<SstSink> sink(new SstSink(std::move(file), options));
-  const absl::Status status =
-      FromRocksDb(sink->writer_.Open(sink->file_->open_path()), "cannot write " + path);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(
+      FromRocksDb(sink->writer_.Open(sink->file_->open_path()), "cannot write " + path));
   return sink;
 }
 
@@ -111,13 +110,11 @@ absl::Status SstSink::Write(const Row& row) {
 
 absl::Status SstSink::Finish() {
   if (options_.sort) {
-    absl::StatusOr<std::unique_ptr<Source>> sorted = sorter_.Finish();
-    if (!sorted.ok()) return sorted.status();
-    const std::unique_ptr<Cursor> cursor = (*sorted)->Scan({});
+    ASSIGN_OR_RETURN(std::unique_ptr<Source> sorted, sorter_.Finish());
+    const std::unique_ptr<Cursor> cursor = sorted->Scan({});
     Row row;
     while (cursor->Next(&row)) {
-      const absl::Status status = Write(row);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(Write(row));
     }
     if (!cursor->status().ok()) return cursor->status();
   }

@@ -16,6 +16,7 @@
 #include "lib/c_api/errors.h"
 #include "lib/join/operation.h"
 #include "plugin/join_api/c_settings.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -108,14 +109,13 @@ Status OpenInput(const CJoin& join, Input* input) {
 Status Run(const CJoin& join, const RowCallback& on_row, JoinReport* report) {
   if (join.peer.addresses.empty()) return Status::InvalidArgument("set remote, the server");
   Input input;
-  Status status = OpenInput(join, &input);
+  RETURN_IF_ERROR(OpenInput(join, &input));
   Peer peer = join.peer;
-  if (status.ok() && !join.token_file.empty()) {
+  if (!join.token_file.empty()) {
     std::vector<std::string> tokens;
-    status = ReadTokens(join.token_file, &tokens);
-    if (status.ok()) peer.token = tokens.front();
+    RETURN_IF_ERROR(ReadTokens(join.token_file, &tokens));
+    peer.token = tokens.front();
   }
-  if (!status.ok()) return status;
   JoinOptions options = join.options;
   options.canceller = join.canceller;
   return Join(join.operation, input, peer, options, on_row, report);
@@ -130,8 +130,7 @@ Status StartServer(CServer* server) {
   }
   ServeOptions options = server->options;
   if (!server->token_file.empty()) {
-    const Status status = ReadTokens(server->token_file, &options.tokens);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(ReadTokens(server->token_file, &options.tokens));
   }
   ServedDatabase served;
   served.directory = server->directory;

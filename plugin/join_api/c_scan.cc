@@ -27,6 +27,7 @@
 #include "plugin/join_api/c_settings.h"
 #include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/scan_stream.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -144,8 +145,7 @@ struct CScan {
 
   Status Open(ArrowArrayStream* stream) {
     OpenedInput opened;
-    const Status status = OpenRows(&opened);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(OpenRows(&opened));
     ScanPlan now = plan;
     now.name = sorted_text.empty() ? directory : sorted_text;
     const auto its = std::make_shared<ScanCounts>();
@@ -158,8 +158,7 @@ struct CScan {
   Status Cut(size_t parts, const std::function<void(std::string_view key)>& on_cut) const {
     if (parts == 0) return Status::InvalidArgument("there is one part at least");
     OpenedInput opened;
-    const Status status = OpenRows(&opened);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(OpenRows(&opened));
     for (const std::string& key : opened.sources.front()->Cuts(plan.interval, parts)) on_cut(key);
     return Status::OK();
   }
@@ -172,10 +171,8 @@ struct CScan {
       return Status::InvalidArgument("a file of sorted text has no column family");
     }
     Input input;
-    const Status status = sorted_text.empty()
-                              ? Input::OfDirectory(directory, column_family, {}, &input)
-                              : Input::OfSortedText(sorted_text, {}, &input);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(sorted_text.empty() ? Input::OfDirectory(directory, column_family, {}, &input)
+                                        : Input::OfSortedText(sorted_text, {}, &input));
     // Rows come by their keys, with all of their columns where these are joined on.
     const JoinKeyExpression as =
         plan.on.is_whole_row() ? JoinKeyExpression::KeyOfWholeRow() : JoinKeyExpression();

@@ -17,6 +17,7 @@
 #include "plugin/join_api/local_look.h"
 #include "plugin/join_api/result_sinks.h"
 #include "plugin/join_api/second_look.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -65,9 +66,8 @@ class DiffRun {
       const absl::Status kept = gives ? absl::OkStatus() : found_.Add(row, from);
       return kept.ok() ? pairs.Add(row, from) : kept;
     };
-    absl::Status status = TakeFoundBefore(take);
-    if (status.ok()) status = pairs.Finish();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(TakeFoundBefore(take));
+    RETURN_IF_ERROR(pairs.Finish());
     found_now = true;
     const DiffReport before = *report_;
     DiffProgress progress;
@@ -96,7 +96,7 @@ class DiffRun {
       progress.changed_rows = report_->changed_rows - before.changed_rows;
       return told = said_.Keep(options_.proven(progress));
     };
-    status = look_(look, &sink, &report_->join);
+    absl::Status status = look_(look, &sink, &report_->join);
     if (status.ok()) status = told;
     if (status.ok()) status = pairs.Finish();
     report_->equal_rows = report_->join.matched_keys;
@@ -138,8 +138,7 @@ class DiffRun {
     for (int64_t i = 1; i <= looks; i++) {
       look.parts = recheck_.Suspects();
       if (look.parts.empty()) return absl::OkStatus();
-      absl::Status status = WaitUntil(begin + options_.recheck * i / looks);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(WaitUntil(begin + options_.recheck * i / looks));
       recheck_.BeginLook();
       DifferencePairs pairs([this](const DifferencePair& pair) {
         recheck_.Look(pair);
@@ -147,7 +146,7 @@ class DiffRun {
       });
       ProvenRowsSink sink([&](const Row& row, Side from) { return pairs.Add(row, from); });
       JoinReport report;
-      status = look_(look, &sink, &report);
+      absl::Status status = look_(look, &sink, &report);
       report_->recheck_bytes_sent += report.wire_bytes_sent;
       report_->recheck_bytes_received += report.wire_bytes_received;
       if (status.ok()) status = pairs.Finish();

@@ -17,6 +17,7 @@
 #include "plugin/join/status.h"
 #include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/unshared_comparison.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -45,8 +46,7 @@ absl::StatusOr<std::shared_ptr<Source>> SortedByJoinKey(std::unique_ptr<Source> 
   std::string join_key;
   while (cursor->Next(&row)) {
     expression.Extract(row, &join_key);
-    const absl::Status status = sorter.Add({join_key, expression.gives_values() ? row.value : ""});
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(sorter.Add({join_key, expression.gives_values() ? row.value : ""}));
   }
   if (!cursor->status().ok()) return cursor->status();
   return sorter.Finish();
@@ -95,9 +95,8 @@ template <typename OpenFile>
 Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const SortOptions& sort) {
   return [=](const JoinKeyExpression& expression) -> RowsSnapshot {  // files do not change
     return {[=](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
-      auto rows = open(ValuesFor(expression));
-      if (!rows.ok()) return rows.status();
-      return ByJoinKey(*std::move(rows), expression, sort, cancellation);
+      ASSIGN_OR_RETURN(auto rows, open(ValuesFor(expression)));
+      return ByJoinKey(std::move(rows), expression, sort, cancellation);
     }};
   };
 }
@@ -149,10 +148,9 @@ absl::StatusOr<std::shared_ptr<Source>> OpenDatabase(
       !KeepsOrder(expression) ||
       (IsOfWholeRows(expression) && family->GetComparator() != rocksdb::BytewiseComparator());
   options.any_order = sorted_anew && interval.begin.empty() && !interval.end;
-  absl::StatusOr<std::unique_ptr<RocksDbSource>> rows = RocksDbSource::Open(db, family, options);
-  if (!rows.ok()) return rows.status();
-  return options.any_order ? SortedByJoinKey(*std::move(rows), expression, sort, cancellation)
-                           : ByJoinKey(*std::move(rows), expression, sort, cancellation);
+  ASSIGN_OR_RETURN(std::unique_ptr<RocksDbSource> rows, RocksDbSource::Open(db, family, options));
+  return options.any_order ? SortedByJoinKey(std::move(rows), expression, sort, cancellation)
+                           : ByJoinKey(std::move(rows), expression, sort, cancellation);
 }
 
 OpenRows RowsOf(std::shared_ptr<const ReadOnlySnapshot> state, const JoinKeyExpression& expression,
@@ -199,10 +197,9 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const DirectoryOfRows& rows,
         [before = std::shared_ptr<const ReadOnlySnapshot>(std::move(before)), now = snapshot.files,
          values = expression.gives_values(),
          sort](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
-      absl::StatusOr<ChangedRows> found =
-          FindChangedRows(*before, *now, values, sort, cancellation);
-      if (!found.ok()) return found.status();
-      return std::move(found->rows);
+      ASSIGN_OR_RETURN(ChangedRows found,
+                       FindChangedRows(*before, *now, values, sort, cancellation));
+      return std::move(found.rows);
     };
   }
   return snapshot;
@@ -210,19 +207,17 @@ absl::StatusOr<RowsSnapshot> SnapshotOfDirectory(const DirectoryOfRows& rows,
 
 absl::StatusOr<OpenedInput> Input::Impl::OpenSources(size_t count,
                                                      const Cancellation* cancellation) const {
-  absl::StatusOr<RowsSnapshot> frozen = take_snapshot_(expression_);
-  if (!frozen.ok()) return frozen.status();
+  ASSIGN_OR_RETURN(RowsSnapshot frozen, take_snapshot_(expression_));
   OpenedInput opened;
-  opened.rows = *std::move(frozen);
+  opened.rows = std::move(frozen);
   while (opened.sources.size() < count) {
     // Sorted rows do not change any more, and may be scanned by several threads.
     if (!KeepsOrder(expression_) && !opened.sources.empty()) {
       opened.sources.push_back(opened.sources.front());
       continue;
     }
-    absl::StatusOr<std::shared_ptr<Source>> source = opened.rows.open(cancellation);
-    if (!source.ok()) return source.status();
-    opened.sources.push_back(*std::move(source));
+    ASSIGN_OR_RETURN(std::shared_ptr<Source> source, opened.rows.open(cancellation));
+    opened.sources.push_back(std::move(source));
   }
   return opened;
 }

@@ -21,6 +21,7 @@
 #include "plugin/join/status.h"
 #include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/result_sinks.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 
@@ -51,8 +52,7 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
     return absl::InvalidArgumentError("the peer has no address: add one, as in \"host:7420\"");
   }
   for (const std::string& address : peer.addresses) {
-    const absl::Status status = CheckAddress(address, AddressUse::kConnect);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CheckAddress(address, AddressUse::kConnect));
   }
   if (options.keys_per_range == 0) {
     return absl::InvalidArgumentError("a range must have at least one key: keys_per_range is 0");
@@ -76,11 +76,10 @@ absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& opti
 absl::StatusOr<std::vector<Remote>> RemotesOf(const Peer& peer) {
   std::vector<Remote> remotes;
   for (const std::string& address : peer.addresses) {
-    absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
-        ChannelCredentialsFor(address, SecurityOf(peer.credentials));
-    if (!credentials.ok()) return credentials.status();
-    remotes.push_back({address, *std::move(credentials), peer.server_name, peer.token,
-                       peer.credentials.insecure});
+    ASSIGN_OR_RETURN(std::shared_ptr<grpc::ChannelCredentials> credentials,
+                     ChannelCredentialsFor(address, SecurityOf(peer.credentials)));
+    remotes.push_back(
+        {address, std::move(credentials), peer.server_name, peer.token, peer.credentials.insecure});
   }
   return remotes;
 }
@@ -129,14 +128,12 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
 
 absl::Status WithSources(const Input& input, const Peer& peer, const JoinOptions& options,
                          bool each_server, JoinWork work) {
-  const absl::Status status = Check(input, peer, options);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Check(input, peer, options));
   return UntilCancelled(options, [&](Cancellation* cancellation) {
-    const absl::StatusOr<std::vector<Remote>> remotes = RemotesOf(peer);
-    if (!remotes.ok()) return remotes.status();
+    ASSIGN_OR_RETURN(const std::vector<Remote> remotes, RemotesOf(peer));
     const absl::StatusOr<OpenedInput> opened =
-        input.impl()->OpenSources(each_server ? remotes->size() : 1, cancellation);
-    return opened.ok() ? work(*remotes, *opened, cancellation) : opened.status();
+        input.impl()->OpenSources(each_server ? remotes.size() : 1, cancellation);
+    return opened.ok() ? work(remotes, *opened, cancellation) : opened.status();
   });
 }
 
@@ -192,12 +189,11 @@ rocksdb::Status JoinToFile(Operation operation, const Input& input, const Peer& 
         "an SST file takes rows of the other side: join with kDifference or kIntersection");
   }
   const absl::Status status = Guarded([&] {
-    absl::StatusOr<std::unique_ptr<ResultFileSink>> sink =
-        ResultFileSink::Open(file, operation, /*sort=*/IsExpression(peer.on));
-    if (!sink.ok()) return sink.status();
-    const absl::Status joined = JoinWholeRows(operation, input, peer, options, sink->get(), report);
-    if (rows != nullptr) *rows = (*sink)->rows();
-    return joined.ok() ? (*sink)->Finish() : joined;
+    ASSIGN_OR_RETURN(std::unique_ptr<ResultFileSink> sink,
+                     ResultFileSink::Open(file, operation, /*sort=*/IsExpression(peer.on)));
+    const absl::Status joined = JoinWholeRows(operation, input, peer, options, sink.get(), report);
+    if (rows != nullptr) *rows = sink->rows();
+    return joined.ok() ? sink->Finish() : joined;
   });
   return ToRocksDb(status);
 }

@@ -9,6 +9,7 @@
 #include "lib/join/join_key/join_key_source.h"
 #include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/unshared_comparison.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -112,12 +113,10 @@ absl::Status LookHere(const Input& local, const Input& remote, const Look& look,
   const Cancellation::Clock::time_point begin = Cancellation::Clock::now();
   const JoinOptions& options = look.options;
   return UntilCancelled(options, [&](Cancellation* cancellation) {
-    absl::StatusOr<OpenedInput> mine = local.impl()->OpenSources(1, cancellation);
-    if (!mine.ok()) return mine.status();
-    absl::StatusOr<OpenedInput> theirs = remote.impl()->OpenSources(1, cancellation);
-    if (!theirs.ok()) return theirs.status();
-    CancellableSource left(mine->sources.front().get(), cancellation);
-    CancellableSource right(theirs->sources.front().get(), cancellation);
+    ASSIGN_OR_RETURN(OpenedInput mine, local.impl()->OpenSources(1, cancellation));
+    ASSIGN_OR_RETURN(OpenedInput theirs, remote.impl()->OpenSources(1, cancellation));
+    CancellableSource left(mine.sources.front().get(), cancellation);
+    CancellableSource right(theirs.sources.front().get(), cancellation);
     uint64_t equal_rows = 0;  // that were told of
     const auto tell = [&](uint64_t local_rows, uint64_t equal_so_far) {
       RangeSummary range;
@@ -127,7 +126,7 @@ absl::Status LookHere(const Input& local, const Input& remote, const Look& look,
       return range;
     };
     absl::Status status;
-    const auto unshared = look.shared ? OpenUnshared(mine->rows, theirs->rows) : nullptr;
+    const auto unshared = look.shared ? OpenUnshared(mine.rows, theirs.rows) : nullptr;
     if (unshared != nullptr) {
       if (options.keys_expected) options.keys_expected(unshared->entries());
       unshared->progress = [&](uint64_t entries) { tell(entries, unshared->equal_rows()); };

@@ -24,6 +24,7 @@
 #include "lib/transport/status.h"
 #include "plugin/join/status.h"
 #include "plugin/join_api/join_impl.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -91,20 +92,19 @@ absl::StatusOr<std::string> PlanSession::Next() {
 }
 
 absl::Status PlanSession::Receive(std::string_view message) {
-  const absl::StatusOr<Message> decoded = Decode(message);
-  if (!decoded.ok()) return decoded.status();
-  if (const auto* failure = std::get_if<Failure>(&*decoded)) {
+  ASSIGN_OR_RETURN(const Message decoded, Decode(message));
+  if (const auto* failure = std::get_if<Failure>(&decoded)) {
     done_ = true;
     return absl::Status(failure->status.code(),
                         absl::StrCat("the other side failed: ", failure->status.message()));
   }
   const Expected expected = std::exchange(expected_, Expected::kNothing);
-  const auto* answer = std::get_if<HelloAnswer>(&*decoded);
+  const auto* answer = std::get_if<HelloAnswer>(&decoded);
   if (expected == Expected::kGreeting && answer != nullptr) {
     plan_.remote_keys = answer->keys;
     return Open(options_.interval);
   }
-  const auto* facts = std::get_if<Facts>(&*decoded);
+  const auto* facts = std::get_if<Facts>(&decoded);
   if (expected == Expected::kFacts && facts != nullptr && facts->range == kRange &&
       facts->attempt == attempt_) {
     return On(*facts);
@@ -114,9 +114,8 @@ absl::Status PlanSession::Receive(std::string_view message) {
 
 absl::Status PlanSession::Open(KeyInterval interval) {
   const uint64_t salt = RangeSalt(options_.salt, kRange, attempt_);
-  const absl::Status status = ScanKeys(source_, interval, salt, options_.keys_per_range, &keys_,
-                                       /*existing=*/{}, &keys_memory_);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ScanKeys(source_, interval, salt, options_.keys_per_range, &keys_,
+                           /*existing=*/{}, &keys_memory_));
   if (keys_.next_key) interval.end = *keys_.next_key;
   interval_ = interval;
   join::Open open;
@@ -182,16 +181,15 @@ absl::StatusOr<JoinPlan> PlanWith(const Remote& remote, Source* source,
                                   const RemoteJoinOptions& options,
                                   const Cancellation* cancellation) {
   MemoryAccount memory(options.memory_bytes);
-  const absl::StatusOr<std::unique_ptr<RemoteSession>> session = RemoteSession::Start(
-      remote, options.request, {}, cancellation, Within(&memory, options.limits));
-  if (!session.ok()) return session.status();
+  ASSIGN_OR_RETURN(const std::unique_ptr<RemoteSession> session,
+                   RemoteSession::Start(remote, options.request, {}, cancellation,
+                                        Within(&memory, options.limits)));
   ClientSessionOptions client_options = options.client;
   client_options.memory = &memory;
   client_options.salt = std::random_device()();
   PlanSession plan(source, client_options);
   WireCounts counts;
-  const absl::Status status = (*session)->Run(&plan, &counts);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(session->Run(&plan, &counts));
   JoinPlan made = plan.plan();
   made.address = remote.address;
   return made;

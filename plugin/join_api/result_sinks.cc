@@ -7,17 +7,17 @@
 
 #include "lib/join/text/text_rows.h"
 #include "plugin/join/status.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 
 absl::Status ProvenRowsSink::Commit() {
-  absl::Status status = check_ ? check_() : absl::OkStatus();
-  if (!status.ok()) return status;
-  status = pending_.Visit([this](const Row& row, Side from) {
+  RETURN_IF_ERROR(check_ ? check_() : absl::OkStatus());
+  RETURN_IF_ERROR(pending_.Visit([this](const Row& row, Side from) {
     any_given_ = true;
     return take_(row, from);
-  });
-  return status.ok() ? pending_.Clear() : status;
+  }));
+  return pending_.Clear();
 }
 
 absl::Status ProvenRowsSink::Restart() {
@@ -41,9 +41,8 @@ absl::StatusOr<std::unique_ptr<ResultFileSink>> ResultFileSink::Open(const Resul
                                                                      Operation operation,
                                                                      bool sort) {
   std::unique_ptr<ResultFileSink> sink(new ResultFileSink(file, operation, sort));
-  absl::Status status = sink->Examine();
-  if (status.ok()) status = sink->Begin();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(sink->Examine());
+  RETURN_IF_ERROR(sink->Begin());
   return sink;
 }
 
@@ -70,17 +69,15 @@ absl::Status ResultFileSink::Begin() {
     options.rocksdb = file_.rocksdb_options;
     options.sort = sort_;
     options.sorting.memory_bytes = file_.sort_memory_bytes;
-    absl::StatusOr<std::unique_ptr<SstSink>> sink = SstSink::Open(file_.path, options);
-    if (!sink.ok()) return sink.status();
-    sst_ = sink->get();
-    rows_ = *std::move(sink);
+    ASSIGN_OR_RETURN(std::unique_ptr<SstSink> sink, SstSink::Open(file_.path, options));
+    sst_ = sink.get();
+    rows_ = std::move(sink);
     return absl::OkStatus();
   }
-  absl::StatusOr<std::unique_ptr<RevocableFile>> text = OpenText();
-  if (!text.ok()) return text.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<RevocableFile> text, OpenText());
   const bool json = file_.format == RowFormat::kJson;
   rows_ = std::make_unique<TextSink>(
-      *std::move(text), json ? TextSink::Format::kJson : TextSink::Format::kTsv, shows_sides_);
+      std::move(text), json ? TextSink::Format::kJson : TextSink::Format::kTsv, shows_sides_);
   return absl::OkStatus();
 }
 
@@ -112,15 +109,13 @@ absl::Status ResultFileSink::Restart() {
     return absl::FailedPreconditionError(
         "they went to the standard output, or a pipe, already: join again, or into a file");
   }
-  const absl::Status discarded = Discard();
-  if (!discarded.ok()) return discarded;
+  RETURN_IF_ERROR(Discard());
   added_ = committed_ = 0;
   return Begin();
 }
 
 absl::Status ResultFileSink::Finish() {
-  const absl::Status discarded = Discard();
-  if (!discarded.ok()) return discarded;
+  RETURN_IF_ERROR(Discard());
   if (sst_ != nullptr) return sst_->Finish();
   rows_.reset();  // closes the file
   return is_stream_ ? absl::OkStatus() : Publish(pending_.get());

@@ -21,6 +21,7 @@
 #include "plugin/join_api/result_sinks.h"
 #include "plugin/join_api/unshared_comparison.h"
 #include "support/files.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -120,14 +121,12 @@ class DifferentRows final : public Sink {
   }
 
   absl::Status GiveAll(Sink* sink) {
-    absl::StatusOr<std::unique_ptr<Source>> sorted = sorter_.Finish();
-    if (!sorted.ok()) return sorted.status();
-    const std::unique_ptr<Cursor> rows = (*sorted)->Scan({});
+    ASSIGN_OR_RETURN(std::unique_ptr<Source> sorted, sorter_.Finish());
+    const std::unique_ptr<Cursor> rows = sorted->Scan({});
     Row row;
     while (rows->Next(&row)) {
       const Side from = row.value.front() == kLocal ? Side::kClient : Side::kServer;
-      const absl::Status status = sink->Add({row.key, row.value.substr(1)}, from);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(sink->Add({row.key, row.value.substr(1)}, from));
     }
     return rows->status().ok() ? sink->Commit() : rows->status();
   }
@@ -155,8 +154,7 @@ class ChangeJudge {
 
   // In the order of keys.
   absl::Status Add(const DifferencePair& pair) {
-    const absl::Status status = PassUnchanged(pair.key);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(PassUnchanged(pair.key));
     const std::string* digest_before = nullptr;
     if (next_ < before_.size() && before_[next_].key == pair.key) {
       digest_before = &before_[next_++].remote_digest;
@@ -182,9 +180,8 @@ class ChangeJudge {
       const std::unique_ptr<Cursor> change = changed_->Scan(WholeRowsOfKey(row.key));
       Row changed;
       if (change->Next(&changed)) continue;
-      absl::Status status = change->status();
-      if (status.ok()) status = AddKnown(row.key, row.local_digest, row.remote_digest);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(change->status());
+      RETURN_IF_ERROR(AddKnown(row.key, row.local_digest, row.remote_digest));
     }
     return absl::OkStatus();
   }
@@ -215,8 +212,7 @@ class ChangeJudge {
     if (pair.local) {
       mine = pair.local->value;
     } else {
-      const absl::Status status = now_.Find(pair.key, &mine);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(now_.Find(pair.key, &mine));
     }
     const std::string digest = DigestOf(mine.value_or(kNoRow));
     if (digest == pair.remote->digest) return absl::OkStatus();
@@ -241,11 +237,10 @@ class ChangeJudge {
 
   // Of those sides that have one.
   absl::Status AddRows(std::string_view key, const SideOfRow& mine, const SideOfRow& theirs) {
-    absl::Status status;
     if (mine.digest != no_row_) {
-      status = different_->AddRow(key, mine.digest, mine.value, Side::kClient);
+      RETURN_IF_ERROR(different_->AddRow(key, mine.digest, mine.value, Side::kClient));
     }
-    if (!status.ok() || theirs.digest == no_row_) return status;
+    if (theirs.digest == no_row_) return absl::OkStatus();
     return different_->AddRow(key, theirs.digest, theirs.value, Side::kServer);
   }
 
@@ -285,26 +280,24 @@ absl::Status SecondLook::Open(const Cancellation* cancellation) {
 }
 
 absl::Status SecondLook::OpenChanges(const Cancellation* cancellation) {
-  absl::StatusOr<DiffState> before = DiffState::Load(directory_, rows_.family());
-  if (!before.ok()) return before.status();
-  replaced_ = before->local;
+  ASSIGN_OR_RETURN(DiffState before, DiffState::Load(directory_, rows_.family()));
+  replaced_ = before.local;
   const uint64_t now = SecondsNow();
-  if (now < before->full_at_seconds) return absl::NotFoundError("the clock was set back");
-  const uint64_t age = now - before->full_at_seconds;
+  if (now < before.full_at_seconds) return absl::NotFoundError("the clock was set back");
+  const uint64_t age = now - before.full_at_seconds;
   if (age >= static_cast<uint64_t>(std::chrono::seconds(full_every_).count())) {
     return absl::NotFoundError(absl::StrCat("all was compared ", age / 3600, " hours ago"));
   }
   std::unique_ptr<ReadOnlySnapshot> then;
   const rocksdb::Status status =
-      states_.Open(before->local, rows_.family(), rows_.rate_limiter, &then);
+      states_.Open(before.local, rows_.family(), rows_.rate_limiter, &then);
   if (!status.ok()) return absl::NotFoundError(MessageOf(status));
   then_ = std::move(then);
-  absl::StatusOr<ChangedRows> changed =
-      FindChangedRows(*then_, *now_, /*values=*/true, SortOptions(), cancellation);
-  if (!changed.ok()) return changed.status();
-  changed_ = std::move(changed->rows);
-  by_journal_ = changed->by_journal;
-  before_ = *std::move(before);
+  ASSIGN_OR_RETURN(ChangedRows changed,
+                   FindChangedRows(*then_, *now_, /*values=*/true, SortOptions(), cancellation));
+  changed_ = std::move(changed.rows);
+  by_journal_ = changed.by_journal;
+  before_ = std::move(before);
   return absl::OkStatus();
 }
 
@@ -324,11 +317,10 @@ Input SecondLook::RowsThatChanged() const {
 
 absl::Status SecondLook::Run(const Peer& peer, const JoinOptions& options, bool describe,
                              ResultSink* rows, JoinReport* report) {
-  absl::Status status =
-      UntilCancelled(options, [this](Cancellation* cancellation) { return Open(cancellation); });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(
+      UntilCancelled(options, [this](Cancellation* cancellation) { return Open(cancellation); }));
   if (!is_full()) {
-    status = CompareChanges(peer, options, describe, rows, report);
+    const absl::Status status = CompareChanges(peer, options, describe, rows, report);
     next_.full_at_seconds = before_.full_at_seconds;
     if (!absl::IsNotFound(status)) return status;
     why_full_ = std::string(status.message());
@@ -390,11 +382,10 @@ void SecondLook::AddDifferent(const DifferencePair& pair) {
 
 absl::Status SecondLook::Save() {
   if (next_.different.size() > kMostDifferentRows || next_.remote.empty()) return absl::OkStatus();
-  const absl::Status status = next_.Save(directory_, rows_.family());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(next_.Save(directory_, rows_.family()));
   is_saved_ = true;
   states_.Drop(replaced_, rows_.family());
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace rocksieve::join

@@ -20,6 +20,7 @@
 #include "plugin/join/sst_filters.h"
 #include "plugin/join/status.h"
 #include "plugin/join_api/join_impl.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -67,10 +68,8 @@ absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
   if (names == std::vector<std::string>{"*"}) {
     rocksdb::DBOptions options;
     options.env = ReadOnlyEnv();
-    const absl::Status listed =
-        FromRocksDb(rocksdb::DB::ListColumnFamilies(options, served.directory, &names),
-                    "cannot list the column families of " + served.directory);
-    if (!listed.ok()) return listed;
+    RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::ListColumnFamilies(options, served.directory, &names),
+                                "cannot list the column families of " + served.directory));
   }
   Families families;
   for (const std::string& name : names) {
@@ -81,9 +80,8 @@ absl::StatusOr<Families> FamiliesOfDirectory(const ServedDatabase& served) {
       return SnapshotOfDirectory(rows, expression, sort, keeping);
     };
     // Better now than at the first join.
-    const absl::StatusOr<RowsSnapshot> there = family.open(JoinKeyExpression(), SortOptions(), {});
-    if (!there.ok()) return there.status();
-    family.description = there->family;
+    ASSIGN_OR_RETURN(const RowsSnapshot there, family.open(JoinKeyExpression(), SortOptions(), {}));
+    family.description = there.family;
     families.push_back(std::move(family));
   }
   return families;
@@ -134,39 +132,33 @@ absl::StatusOr<OpenView> ViewsOf(const ServedDatabase& served, const ServeOption
     return absl::InvalidArgumentError(
         "a server of joins needs a database that is open, or the directory of one");
   }
-  absl::StatusOr<Families> families =
-      served.db != nullptr ? FamiliesOfOpen(served) : FamiliesOfDirectory(served);
-  if (!families.ok()) return families.status();
+  ASSIGN_OR_RETURN(Families families,
+                   served.db != nullptr ? FamiliesOfOpen(served) : FamiliesOfDirectory(served));
   std::vector<ColumnFamilyDescription> descriptions;
-  for (const Family& family : *families) descriptions.push_back(family.description);
+  for (const Family& family : families) descriptions.push_back(family.description);
   std::shared_ptr<const KeptStates> states;
   if (!served.states_directory.empty()) {
     states = std::make_shared<KeptStates>(served.states_directory);
   }
-  return [families = *std::move(families), descriptions, extractors = served.extractors, states,
+  return [families = std::move(families), descriptions, extractors = served.extractors, states,
           directory = served.temporary_directory](const ViewRequest& request,
                                                   const ViewTerms& terms) -> absl::StatusOr<View> {
     const KeepingStates keeping{states.get(), request.keep, request.since};
-    const absl::Status keepable = CheckKeeping(keeping, request.on);
-    if (!keepable.ok()) return keepable;
-    const absl::StatusOr<OpenFamily> family = FamilyNamed(families, request.column_family);
-    if (!family.ok()) return family.status();
-    const absl::StatusOr<JoinKeyExpression> expression =
-        JoinKeyExpressionOf(request.on, extractors);
-    if (!expression.ok()) return expression.status();
+    RETURN_IF_ERROR(CheckKeeping(keeping, request.on));
+    ASSIGN_OR_RETURN(const OpenFamily family, FamilyNamed(families, request.column_family));
+    ASSIGN_OR_RETURN(const JoinKeyExpression expression,
+                     JoinKeyExpressionOf(request.on, extractors));
     SortOptions sort;
     sort.memory_bytes = terms.sort_memory_bytes;
     sort.kept_memory_bytes = terms.kept_memory_bytes;
     sort.directory = directory;
-    absl::StatusOr<RowsSnapshot> state = (*family)(*expression, sort, keeping);
-    if (!state.ok()) return state.status();
-    absl::StatusOr<std::shared_ptr<Source>> source = state->open(terms.cancellation);
-    if (!source.ok()) return source.status();
+    ASSIGN_OR_RETURN(RowsSnapshot state, family(expression, sort, keeping));
+    ASSIGN_OR_RETURN(std::shared_ptr<Source> source, state.open(terms.cancellation));
     // The rows are those of the state, which so lives as long as they do.
     using Held = std::pair<OpenRows, std::shared_ptr<Source>>;
-    const auto held = std::make_shared<Held>(std::move(state->open), *std::move(source));
-    return View{std::shared_ptr<Source>(held, held->second.get()), state->database, descriptions,
-                state->kept};
+    const auto held = std::make_shared<Held>(std::move(state.open), std::move(source));
+    return View{std::shared_ptr<Source>(held, held->second.get()), state.database, descriptions,
+                state.kept};
   };
 }
 

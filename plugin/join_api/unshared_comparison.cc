@@ -10,6 +10,7 @@
 #include "plugin/join_api/differences.h"
 #include "plugin/join_api/local_look.h"
 #include "plugin/unshared/state_files.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve::join {
 namespace {
@@ -93,8 +94,7 @@ absl::Status UnsharedComparison::Run(Source* local, Source* remote,
     if (status.ok()) status = cancellation.Check();
     if (!status.ok()) return status;
   }
-  const absl::Status status = FromRocksDb(changed_->status(), "cannot read");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(FromRocksDb(changed_->status(), "cannot read"));
   if (progress) progress(changed_->entries_read() - reported);
   return sink->Commit();
 }
@@ -104,14 +104,13 @@ absl::Status UnsharedComparison::Compare(const ChangedKey& changed, Source* loca
   if (!changed.end) {
     std::optional<std::string_view> mine, theirs;
     std::string my_value, their_value;
-    absl::Status status = Find(&remote_, changed.key, changed.second, &their_value, &theirs);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Find(&remote_, changed.key, changed.second, &their_value, &theirs));
     const bool is_written = changed.second.is_known || changed.is_in_second_log;
     if (takes_writes_for_changes_ && is_written && !changed.first.is_known) {
       return Add(changed.key, theirs.value_or(""), theirs ? Side::kServer : Side::kClient, sink);
     }
-    status = Find(&local_, changed.key, changed.first, &my_value, &mine);
-    return status.ok() ? CompareRow(changed.key, mine, theirs, sink) : status;
+    RETURN_IF_ERROR(Find(&local_, changed.key, changed.first, &my_value, &mine));
+    return CompareRow(changed.key, mine, theirs, sink);
   }
   LocalComparison range;
   const KeyInterval rows{std::string(changed.key), std::string(*changed.end)};
@@ -140,8 +139,7 @@ absl::Status UnsharedComparison::CompareRow(std::string_view key,
     return absl::OkStatus();
   }
   if (mine) {
-    const absl::Status status = Add(key, *mine, Side::kClient, sink);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Add(key, *mine, Side::kClient, sink));
   }
   return theirs ? Add(key, *theirs, Side::kServer, sink) : absl::OkStatus();
 }
@@ -187,12 +185,10 @@ absl::StatusOr<ChangedRows> FindChangedRows(const ReadOnlySnapshot& before,
     WholeRowJoinKey(row, &join_key);
     return sorter.Add({join_key, values ? row.value : std::string_view()});
   });
-  absl::Status status = comparison->Run(earlier->get(), later->get(), *cancellation, &pairs);
-  if (status.ok()) status = pairs.Finish();
-  if (!status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Source>> sorted = sorter.Finish();
-  if (!sorted.ok()) return sorted.status();
-  return ChangedRows{*std::move(sorted), comparison->is_of_written_files()};
+  RETURN_IF_ERROR(comparison->Run(earlier->get(), later->get(), *cancellation, &pairs));
+  RETURN_IF_ERROR(pairs.Finish());
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> sorted, sorter.Finish());
+  return ChangedRows{std::move(sorted), comparison->is_of_written_files()};
 }
 
 }  // namespace rocksieve::join

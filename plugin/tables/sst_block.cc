@@ -13,6 +13,7 @@
 #include <rocksdb/options.h>
 
 #include "lib/format/coding.h"
+#include "support/return_if_error.h"
 
 #define XXH_INLINE_ALL
 
@@ -63,11 +64,10 @@ Status ReadExactly(rocksdb::RandomAccessFile* file, uint64_t offset, size_t byte
                    std::string* buffer) {
   buffer->resize(bytes);
   rocksdb::Slice read;
-  const Status status = file->Read(offset, bytes, &read, buffer->data());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(file->Read(offset, bytes, &read, buffer->data()));
   if (read.size() < bytes) return Status::Corruption("the file ends too early");
   if (read.data() != buffer->data()) buffer->assign(read.data(), read.size());
-  return status;
+  return Status::OK();
 }
 
 std::string At(BlockPlace place) {
@@ -182,8 +182,7 @@ Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes, TableFoo
   }
   std::string text;
   const uint64_t bytes = std::min(file_bytes, kFooterBytes);
-  const Status status = ReadExactly(file, file_bytes - bytes, bytes, &text);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ReadExactly(file, file_bytes - bytes, bytes, &text));
   std::string_view rest = text;
   *footer = TableFooter();
   const uint64_t magic = LoadLittleEndian64(text.data() + text.size() - 8);
@@ -210,7 +209,7 @@ Status ReadFooter(rocksdb::RandomAccessFile* file, uint64_t file_bytes, TableFoo
   if (!TakePlace(&rest, &footer->meta_index) || !TakePlace(&rest, &footer->index)) {
     return Status::Corruption("the footer is damaged");
   }
-  return status;
+  return Status::OK();
 }
 
 Status CheckBlock(const TableFooter& footer, BlockPlace place, std::string_view bytes) {
@@ -244,11 +243,9 @@ Status ReadStoredBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes,
 Status ReadBlock(rocksdb::RandomAccessFile* file, uint64_t file_bytes, const TableFooter& footer,
                  BlockPlace place, bool check, std::string* contents) {
   uint8_t compression = 0;
-  const Status status =
-      ReadStoredBlock(file, file_bytes, footer, place, check, contents, &compression);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ReadStoredBlock(file, file_bytes, footer, place, check, contents, &compression));
   if (compression != 0) return Status::Corruption(At(place) + " is compressed, which it never is");
-  return status;
+  return Status::OK();
 }
 
 bool TakeIndexValue(bool delta_values, BlockCursor* entries, BlockPlace* place) {

@@ -7,6 +7,7 @@
 #include <rocksdb/table.h>
 
 #include "plugin/tables/sst_block.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve {
 namespace {
@@ -62,9 +63,8 @@ Status TableIndex::Open(const TableFile* table) {
   delta_values_ = properties.index_value_is_delta_encoded;
   ignored_key_bytes_ = properties.index_key_is_user_key ? 0 : kSequenceAndTypeBytes;
   const BlockPlace* const named = table->MetaBlock(kIndexBlockName);
-  const Status status =
-      ReadWholeBlock(*table, named != nullptr ? *named : table->footer().index, &top_.block);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(
+      ReadWholeBlock(*table, named != nullptr ? *named : table->footer().index, &top_.block));
   SeekToFirst();
   return status_;
 }
@@ -187,8 +187,7 @@ Status TableEntries::ReadDeletedRanges() {
   const BlockPlace* const place = table_->MetaBlock(kRangeDeletionsName);
   if (place == nullptr) return Status::OK();
   std::string block;
-  const Status status = ReadWholeBlock(*table_, *place, &block);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ReadWholeBlock(*table_, *place, &block));
   BlockCursor ranges(block);
   while (ranges.Next()) {
     const std::string_view begin = ranges.key();
@@ -243,20 +242,17 @@ bool TableEntries::NextInNextBlock() {
 }
 
 Status TableEntries::ReadBlockAt(BlockPlace place) {
-  Status status = Fill(place);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Fill(place));
   const std::string_view bytes =
       read_ahead_.substr(place.offset - read_ahead_offset_, place.size + kBlockTrailerBytes);
-  status = CheckBlock(table_->footer(), place, bytes);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckBlock(table_->footer(), place, bytes));
   const auto compression = static_cast<uint8_t>(bytes[place.size]);
   const std::string_view stored = bytes.substr(0, place.size);
   if (compression == rocksdb::kNoCompression) {
     cursor_.Reset(stored);
     return cursor_.status();
   }
-  status = Uncompress(compression, stored, dictionary_, &uncompressed_);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Uncompress(compression, stored, dictionary_, &uncompressed_));
   cursor_.Reset(uncompressed_);
   return cursor_.status();
 }
@@ -288,12 +284,11 @@ Status TableEntries::Fill(BlockPlace place) {
     buffer_bytes_ = wanted;
   }
   rocksdb::Slice read;
-  const Status status = table_->file()->Read(place.offset, wanted, &read, buffer_.get());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(table_->file()->Read(place.offset, wanted, &read, buffer_.get()));
   if (read.size() < wanted) return Status::Corruption("it ends too early");
   read_ahead_ = {read.data(), read.size()};  // which may be elsewhere, as long as the file is open
   read_ahead_offset_ = place.offset;
-  return status;
+  return Status::OK();
 }
 
 }  // namespace rocksieve

@@ -30,6 +30,7 @@
 #include "plugin/database/column_family.h"
 #include "plugin/journal/journal_format.h"
 #include "plugin/tables/table_file.h"
+#include "support/return_if_error.h"
 
 namespace rocksieve {
 namespace {
@@ -49,8 +50,7 @@ Status Unknown(const std::string& why) { return Status::NotFound("the journal", 
 // NotFound if they have operands of merges: what becomes of these is not known.
 Status NameFile(const LiveTable& file, const ReadOnlySnapshot& state, std::string* name) {
   std::unique_ptr<TableFile> table;
-  const Status status = TableFile::Open(state.db()->GetEnv(), file.path, &table);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(TableFile::Open(state.db()->GetEnv(), file.path, &table));
   const TableProperties& properties = table->properties();
   if (properties.merge_operands > 0) return Unknown("what merges give, in " + file.path);
   *name = JournalNameOf(state.description().name, properties.session, properties.number_in_session);
@@ -61,8 +61,7 @@ Status NameFiles(const std::vector<LiveTable>& files, const ReadOnlySnapshot& st
                  NamedFiles* named) {
   for (const LiveTable& file : files) {
     std::string name;
-    const Status status = NameFile(file, state, &name);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(NameFile(file, state, &name));
     if (name.empty() || !named->emplace(name, file).second) {
       return Unknown(file.path + " has no name of its own");
     }
@@ -201,16 +200,13 @@ class Lineage {
 
   // NotFound if a file's origin or end is not known.
   Status Follow(std::vector<LiveTable>* written) {
-    Status status;
     for (const auto& [name, file] : later_) {
       const bool is_taken = !journal_->TakersOf(name).empty();
       if (earlier_.count(name) > 0 || is_taken) return Unknown(file.path + " came back");
-      status = FindOrigin(name);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(FindOrigin(name));
     }
     for (const auto& [name, file] : earlier_) {
-      status = FindEnd(name);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(FindEnd(name));
     }
     while (!open_.empty()) {
       const JournalJob* const job = open_.back();
@@ -218,14 +214,13 @@ class Lineage {
       if (!journal_->KeepsRows(*job)) return Unknown("a compaction filter may have changed rows");
       // Of nothing, nobody could say that it is in the later state.
       if (job->outputs.empty()) return Unknown("a compaction left nothing");
-      status = CheckShared(*job);
+      RETURN_IF_ERROR(CheckShared(*job));
       for (const std::string& name : job->inputs) {
-        if (status.ok()) status = FindOriginOfInput(name);
+        RETURN_IF_ERROR(FindOriginOfInput(name));
       }
       for (const std::string& name : job->outputs) {
-        if (status.ok()) status = FindEnd(name);
+        RETURN_IF_ERROR(FindEnd(name));
       }
-      if (!status.ok()) return status;
     }
     for (const auto& [name, file] : written_) written->push_back(file);
     return Status::OK();

@@ -49,10 +49,10 @@ ALLOWED = {
     "plugin": "lib/budget lib/filter lib/hash plugin/auto plugin/exporter plugin/journal plugin/range",
     "plugin/range": "lib/range",
     "plugin/java/native": "plugin/loader",
-    "plugin/tables": "lib/filter lib/format plugin plugin/range",
+    "plugin/tables": "lib/filter lib/format plugin plugin/range support",
     "plugin/database": "lib/budget lib/filter plugin/tables support",
     "plugin/journal": "lib/hash",
-    "plugin/unshared": "plugin/database plugin/journal plugin/tables",
+    "plugin/unshared": "plugin/database plugin/journal plugin/tables support",
     "plugin/probe": "plugin/database support",
     "plugin/join": "lib/format lib/join/rows lib/join/sort plugin/tables support",
     "plugin/join_api": "lib/arrow lib/c_api lib/format lib/hash lib/join lib/join/join_key lib/join/matching lib/join/rows "
