@@ -15,6 +15,7 @@
 
 #include "plugin/database/tree.h"
 #include "support/parallel.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 #include "support/work_dir.h"
 
@@ -99,8 +100,8 @@ Status BuildAndOpen(const std::vector<Variant>& variants, const WorkDir& directo
   progress->Begin("building one tree with each filter", variants.size() * keys.present.size());
   return RunAll(variants.size(), [&](size_t i) {
     const auto path = directory.path() / variants[i].directory;
-    const Status status = BuildTree(path, variants[i], keys.present, progress);
-    return status.ok() ? OpenTree(path, variants[i], /*for_ranges=*/false, &(*databases)[i]) : status;
+    RETURN_IF_ERROR(BuildTree(path, variants[i], keys.present, progress));
+    return OpenTree(path, variants[i], /*for_ranges=*/false, &(*databases)[i]);
   });
 }
 
@@ -108,9 +109,8 @@ Status ReadTrees(const std::vector<Variant>& variants, const WorkDir& directory,
                  std::vector<Result>* results) {
   for (size_t i = 0; i < variants.size(); i++) {
     DatabaseTrees opened;
-    const Status status = OpenAndReadTrees((directory.path() / variants[i].directory).string(), {},
-                                           progress, &opened);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(OpenAndReadTrees((directory.path() / variants[i].directory).string(), {},
+                                     progress, &opened));
     Result& result = (*results)[i];
     result.tree = std::move(opened.trees[0]);
     const std::vector<std::string> problems = result.tree.Problems();
@@ -136,12 +136,11 @@ Status Examine(rocksdb::DB* db, const Keys& keys, Progress* progress, Result* re
 Status Measure(const std::vector<Variant>& variants, const Databases& databases, const Keys& keys,
                Progress* progress, std::vector<Result>* results) {
   progress->Begin("looking up all keys with each filter", variants.size() * keys.distinct());
-  Status status = RunAll(variants.size(), [&](size_t i) {
+  RETURN_IF_ERROR(RunAll(variants.size(), [&](size_t i) {
     return Examine(databases[i].get(), keys, progress, &(*results)[i]);
-  });
-  if (!status.ok()) return status;
+  }));
   std::vector<Json> times(variants.size());
-  status = TimeLookups(databases, keys, progress, &times);
+  Status status = TimeLookups(databases, keys, progress, &times);
   for (size_t i = 0; i < times.size(); i++) (*results)[i].times = std::move(times[i]);
   return status;
 }
@@ -315,23 +314,20 @@ Status RunDemo(const DemoOptions& options, Progress* progress, Json* result) {
   const auto start = std::chrono::steady_clock::now();
   progress->Begin("reading keys");
   Keys keys;
-  Status status = LoadKeys(options.keys, &keys);
+  RETURN_IF_ERROR(LoadKeys(options.keys, &keys));
   std::vector<Variant> variants;
-  if (status.ok()) status = MakeVariants(&variants);
+  RETURN_IF_ERROR(MakeVariants(&variants));
   std::unique_ptr<WorkDir> directory;
-  if (status.ok())
-    status = WorkDir::Create(options.database_directory, "rocksieve-demo", &directory);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(WorkDir::Create(options.database_directory, "rocksieve-demo", &directory));
 
   std::vector<Result> results(variants.size());
   Databases databases;
-  status = BuildAndOpen(variants, *directory, keys, progress, &databases);
-  if (status.ok()) status = ReadTrees(variants, *directory, progress, &results);
-  if (status.ok()) status = Measure(variants, databases, keys, progress, &results);
+  RETURN_IF_ERROR(BuildAndOpen(variants, *directory, keys, progress, &databases));
+  RETURN_IF_ERROR(ReadTrees(variants, *directory, progress, &results));
+  RETURN_IF_ERROR(Measure(variants, databases, keys, progress, &results));
   databases.clear();  // their memory is free for what follows
   Json ranges;
-  if (status.ok()) status = MeasureRanges(directory->path(), keys.distinct(), progress, &ranges);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(MeasureRanges(directory->path(), keys.distinct(), progress, &ranges));
 
   const bool keep = !options.database_directory.empty();
   if (keep) directory->Keep();
@@ -339,7 +335,7 @@ Status RunDemo(const DemoOptions& options, Progress* progress, Json* result) {
   *result = ResultJson(variants, results, ranges, options.keys, keys);
   result->update({{"kept_directory", keep ? Json(directory->path().string()) : Json(nullptr)},
                   {"run_seconds", seconds.count()}});
-  return status;
+  return Status::OK();
 }
 
 }  // namespace rocksieve::tools

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/return_if_error.h"
 #include "tools/demo/demo.h"
 
 #include <algorithm>
@@ -142,8 +143,7 @@ Status MakeRangeVariants(std::vector<Variant>* variants) {
   constexpr const char* kSpec = "rocksieve.range:12";
   rocksdb::ColumnFamilyOptions options;
   rocksdb::BlockBasedTableOptions table;
-  const Status status = ConfigureRangeFilters(kSpec, &options, &table);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ConfigureRangeFilters(kSpec, &options, &table));
   *variants = {{"none", "ranges_none", nullptr},
                {"RocksDB Bloom 12, prefixes of 8 bytes", "ranges_rocksdb_bloom_12",
                 std::shared_ptr<const rocksdb::FilterPolicy>(rocksdb::NewBloomFilterPolicy(12)),
@@ -176,13 +176,13 @@ Status MeasureOne(const std::filesystem::path& directory, const Variant& variant
   const std::vector<std::string_view> keys(events.keys.begin(), events.keys.end());
   const std::filesystem::path path = directory / variant.directory;
   std::unique_ptr<rocksdb::DB> db;
-  Status status = BuildTree(path, variant, keys, progress);
-  if (status.ok()) status = OpenTree(path, variant, /*for_ranges=*/true, &db);
+  RETURN_IF_ERROR(BuildTree(path, variant, keys, progress));
+  RETURN_IF_ERROR(OpenTree(path, variant, /*for_ranges=*/true, &db));
   uint64_t with_events = 0, found = 0;
-  if (status.ok()) status = Ask(db.get(), events.of_one, progress, &with_events);
+  RETURN_IF_ERROR(Ask(db.get(), events.of_one, progress, &with_events));
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
   rocksdb::get_perf_context()->Reset();
-  if (status.ok()) status = Ask(db.get(), events.empty, progress, &found);
+  const Status status = Ask(db.get(), events.empty, progress, &found);
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   const uint64_t reads = DataBlockReads();
   *result = {{"id", variant.directory},
@@ -317,20 +317,18 @@ Status TimeLookups(const std::vector<std::unique_ptr<rocksdb::DB>>& databases, c
 Status MeasureRanges(const std::filesystem::path& directory, uint64_t keys, Progress* progress,
                      Json* result) {
   std::vector<Variant> variants;
-  const Status made = MakeRangeVariants(&variants);
-  if (!made.ok()) return made;
+  RETURN_IF_ERROR(MakeRangeVariants(&variants));
   const Events events = MakeEvents(std::clamp(kEventsPerKey * keys, kFewestEvents, kMostEvents));
   std::vector<Json> results(variants.size());
   progress->Begin(
       "ranges with each filter",
       variants.size() * (events.keys.size() + events.empty.size() + events.of_one.size()));
-  Status status;
   // One after the other, so that there is one write buffer at a time.
-  for (size_t i = 0; i < variants.size() && status.ok(); i++) {
-    status = MeasureOne(directory, variants[i], events, progress, &results[i]);
+  for (size_t i = 0; i < variants.size(); i++) {
+    RETURN_IF_ERROR(MeasureOne(directory, variants[i], events, progress, &results[i]));
   }
   *result = {{"keys", events.keys.size()}, {"range_times", kRangeTimes}, {"filters", results}};
-  return status;
+  return Status::OK();
 }
 
 }  // namespace rocksieve::tools

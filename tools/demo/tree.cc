@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/return_if_error.h"
 #include "tools/demo/demo.h"
 
 #include <algorithm>
@@ -164,8 +165,7 @@ class TreeBuilder {
     const size_t per_file = (part.count + plan.files - 1) / plan.files;
     while (part.count > 0) {
       const size_t count = std::min(per_file, part.count);
-      const Status status = Write({part.first, count});
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(Write({part.first, count}));
       part = {part.first + count, part.count - count};
     }
     return Status::OK();
@@ -179,17 +179,14 @@ class TreeBuilder {
     std::string value;
     size_t buffered_bytes = 0;
     for (size_t i = 0; i < part.count; i++) {
-      Status status = Advanced(progress_);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(Advanced(progress_));
       MakeValue(part.first + i, &value);
-      status = db_->Put(no_log, keys_[part.first + i], value);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(db_->Put(no_log, keys_[part.first + i], value));
       const size_t bytes = keys_[part.first + i].size() + value.size();
       bytes_written_ += bytes;
       buffered_bytes += bytes;
       if (buffered_bytes < kFlushedBytes) continue;
-      status = db_->Flush({});
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(db_->Flush({}));
       buffered_bytes = 0;
     }
     return db_->Flush({});
@@ -230,8 +227,7 @@ Status MakeVariants(std::vector<Variant>* variants) {
     Variant& variant = variants->emplace_back();
     variant.name = name;
     variant.directory = directory;
-    const Status status = NewPolicy(spec, &variant.policy);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(NewPolicy(spec, &variant.policy));
   }
   return Status::OK();
 }

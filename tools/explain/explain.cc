@@ -10,6 +10,7 @@
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/tree.h"
 #include "plugin/probe/probe_tree.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {
@@ -276,12 +277,10 @@ Status ExplainFamily(const ExplainOptions& options, Keys keys, Progress* progres
   const Tree& tree = facts->tree;
   facts->own_probes = !options.probes.empty();
   if (!facts->own_probes) {
-    const Status status = MakeMissingKeys(tree, options.probe_count, progress, &facts->made);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(MakeMissingKeys(tree, options.probe_count, progress, &facts->made));
     keys = std::move(facts->made.keys);
   }
-  const Status status = ProbeTree(tree, &keys, progress, &facts->probes);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ProbeTree(tree, &keys, progress, &facts->probes));
   facts->reads = MeasureBlockReads(tree, keys);
   const bool caches_filters = CachesFilters(tree.database->options(), tree.family.name);
   for (const TreeFile* file : tree.files()) {
@@ -289,7 +288,7 @@ Status ExplainFamily(const ExplainOptions& options, Keys keys, Progress* progres
     facts->filters_are_cached |= file->filter.layout == FilterLayout::kPartitioned ||
                                  (file->filter.exists() && caches_filters);
   }
-  if (options.range_lengths.empty()) return status;
+  if (options.range_lengths.empty()) return Status::OK();
   return ExplainRanges(tree, options.range_lengths, progress, &facts->ranges, &facts->range_notes);
 }
 
@@ -299,15 +298,13 @@ Status Explain(const ExplainOptions& options, Progress* progress, Json* explanat
                const DatabaseTrees* opened) {
   Keys keys;
   DatabaseTrees own;
-  Status status;
   if (opened == nullptr) {
     opened = &own;
-    status = OpenAndReadTrees(options.directory, options.column_families, progress, &own);
+    RETURN_IF_ERROR(OpenAndReadTrees(options.directory, options.column_families, progress, &own));
   }
-  if (status.ok() && !options.probes.empty()) {
-    status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
+  if (!options.probes.empty()) {
+    RETURN_IF_ERROR(ReadProbeKeys(options.probes, options.probes_are_hex, &keys));
   }
-  if (!status.ok()) return status;
   bool ok = true;
   Json families = Json::array();
   const std::vector<std::string>& names = options.column_families;
@@ -315,8 +312,7 @@ Status Explain(const ExplainOptions& options, Progress* progress, Json* explanat
     const std::string& name = tree.family.name;
     if (!names.empty() && std::find(names.begin(), names.end(), name) == names.end()) continue;
     Facts facts{tree};
-    status = ExplainFamily(options, keys, progress, &facts);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(ExplainFamily(options, keys, progress, &facts));
     families.push_back(FamilyJson(facts));
     ok = ok && families.back()["problems"].empty();
   }

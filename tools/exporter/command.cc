@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
+#include "support/return_if_error.h"
 
 #include <chrono>
 #include <filesystem>
@@ -80,13 +81,11 @@ Status RunOnce(const ExporterFlags& flags) {
 Status WatchUntilInterrupted(const ExporterFlags& flags) {
   Watch watch(flags.directories, std::chrono::duration<double>(60 * flags.minutes));
   Exporters exporters;  // ends before what it shows
-  Status status = StartExporter(flags.address, watch, &exporters);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(StartExporter(flags.address, watch, &exporters));
   if (!exporters.empty()) {
     std::cout << "listening on " << exporters.front()->target() << std::endl;
   }
-  status = StartExporter(WholePath(flags.text_file), watch, &exporters);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(StartExporter(WholePath(flags.text_file), watch, &exporters));
   watch.Start();
   while (InterruptSignal() == 0) std::this_thread::sleep_for(kInterruptLook);
   watch.Stop();

@@ -20,6 +20,7 @@
 #include "plugin/database/database.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/tree.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 #include "tools/explain/explain.h"
 
@@ -40,13 +41,12 @@ uint64_t BytesRead() {
 
 Status LookOnce(const std::string& directory, Progress* progress, Look* look) {
   DatabaseTrees opened;
-  Status status = OpenAndReadTrees(directory, {}, progress, &opened);
-  if (status.ok()) status = Explain(ExplainOptions(), progress, &look->explanation, &opened);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(OpenAndReadTrees(directory, {}, progress, &opened));
+  RETURN_IF_ERROR(Explain(ExplainOptions(), progress, &look->explanation, &opened));
   const Facts facts = FactsOf(std::move(opened), progress);
   look->process_seen = facts.process.has_value();
   look->findings = RunChecks(facts);
-  return status;
+  return Status::OK();
 }
 
 // Opens the database only to look, with a block cache of its own. Reads all filters, and a few

@@ -25,6 +25,7 @@
 #include <rocksieve/filter_spec.h>
 
 #include "support/files.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/command/key_lines.h"
@@ -114,19 +115,17 @@ Status BuildFilter(const FilterOptions& options, Progress* progress, Json* docum
 
   FilterBuilder builder(spec);
   LinesRead read;
-  Status status = ForEachKey(
+  RETURN_IF_ERROR(ForEachKey(
       options.lines, "reading keys", progress,
       [&](std::string_view, std::string_view key) {
         builder.AddKey(key);
         return Status::OK();
       },
-      &read);
-  if (!status.ok()) return status;
+      &read));
   if (builder.key_count() > kManyKeys) progress->Begin("building the filter");
   const FilterBlock block = builder.Finish();
   if (InterruptSignal() != 0) return Status::Aborted("interrupted");
-  status = Published(file.get(), block.view());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Published(file.get(), block.view()));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   *document = Described(options.output, OpenFilter(block.view()).info, block.size);
   document->update({{"spec", spec.ToString()},
@@ -134,7 +133,7 @@ Status BuildFilter(const FilterOptions& options, Progress* progress, Json* docum
                     {"input_bytes", read.bytes},
                     {"saturated_fraction", block.saturated_fraction},
                     {"seconds", seconds.count()}});
-  return status;
+  return Status::OK();
 }
 
 std::string BuiltInWords(const Json& built) {
@@ -159,12 +158,11 @@ std::string BuiltInWords(const Json& built) {
 Status QueryFilter(const FilterOptions& options, bool silent, Report* report) {
   std::string bytes;
   OpenedFilter opened;
-  Status status = ReadFilter(options.file, &bytes, &opened);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ReadFilter(options.file, &bytes, &opened));
   const bool is_terminal = isatty(STDOUT_FILENO) == 1;  // where people see each line at once
   LinesRead read;
   uint64_t matches = 0;
-  status = ForEachKey(
+  const Status status = ForEachKey(
       options.lines, "querying", /*progress=*/nullptr,
       [&](std::string_view line, std::string_view key) {
         if (opened.filter->MayContain(key) == options.invert) return Status::OK();
@@ -252,14 +250,13 @@ template <typename Estimator>
 Status Count(Estimator estimator, const KeyLines& lines, Progress* progress, Json* document) {
   const auto start = std::chrono::steady_clock::now();
   LinesRead read;
-  const Status status = ForEachKey(
+  RETURN_IF_ERROR(ForEachKey(
       lines, "counting", progress,
       [&](std::string_view, std::string_view key) {
         estimator.Add(key);
         return Status::OK();
       },
-      &read);
-  if (!status.ok()) return status;
+      &read));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const Estimate count = estimator.DistinctCount();
   const double off = kDeviationsOf95Percent * count.standard_error;
@@ -277,13 +274,12 @@ Status Count(Estimator estimator, const KeyLines& lines, Progress* progress, Jso
                     {"exact", count.standard_error == 0},
                     {"memory_bytes", estimator.MemoryBytes()},
                     {"seconds", seconds.count()}});
-  return status;
+  return Status::OK();
 }
 
 Status CountDistinct(const DistinctOptions& options, Progress* progress, Json* document) {
   double error = 0;
-  Status status = ParsePercent(options.error, &error);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ParsePercent(options.error, &error));
   *document = {{"estimator", options.estimator}, {"error", error}};
   try {
     if (options.estimator == kHyperLogLog) {
@@ -336,8 +332,7 @@ Command AddFilterCommand(Parser* parent) {
   AddFilterFlags(parser, options.get());
   return Reporting(parser, [options](Progress* progress, Report* report) {
     const bool json = report->json;
-    const Status status = CheckFilterFlags(*options, json);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CheckFilterFlags(*options, json));
     if (options->action == kBuild) {
       report->words = BuiltInWords;
       return BuildFilter(*options, progress, &report->document);

@@ -25,6 +25,7 @@
 #include <openssl/x509v3.h>
 #include <unistd.h>
 
+#include "support/return_if_error.h"
 #include "tools/command/command.h"
 
 namespace rocksieve::tools {
@@ -167,8 +168,7 @@ absl::StatusOr<std::string> AlternativeNames(const std::vector<std::string>& nam
 // keys on P-256, readable by their owner only. DIR/authority, which only its owner may enter, has
 // ca.key, which signs: whoever has it is a node. Overwrites nothing.
 absl::Status MakeCertificates(const CertificateOptions& options) {
-  const absl::StatusOr<std::string> names = AlternativeNames(options.names);
-  if (!names.ok()) return names.status();
+  ASSIGN_OR_RETURN(const std::string names, AlternativeNames(options.names));
   const auto leaf = [](const char* use, const std::string& alternative_names) {
     return Extensions{{NID_basic_constraints, "critical,CA:FALSE"},
                       {NID_key_usage, "critical,digitalSignature"},
@@ -181,7 +181,7 @@ absl::Status MakeCertificates(const CertificateOptions& options) {
     Extensions extensions;
     Pair pair = {};
   };
-  Node nodes[] = {{"server", leaf("serverAuth", *names)},
+  Node nodes[] = {{"server", leaf("serverAuth", names)},
                   {"client", leaf("clientAuth", "DNS:rocksieve-client")}};
 
   Made made;  // and goes again, unless all of it came to be
@@ -190,32 +190,29 @@ absl::Status MakeCertificates(const CertificateOptions& options) {
     for (size_t i = made.size(); i-- > 0;) fs::remove(made[i], ignored);
   };
   const std::string& directory = options.directory;
-  absl::Status status = MakeDirectory(directory, fs::perms::unknown, &made);
-  if (status.ok()) status = MakeDirectory(directory + "/authority", fs::perms::owner_all, &made);
+  RETURN_IF_ERROR(MakeDirectory(directory, fs::perms::unknown, &made));
+  RETURN_IF_ERROR(MakeDirectory(directory + "/authority", fs::perms::owner_all, &made));
   for (const Node& node : nodes) {
-    if (!status.ok()) return status;
-    status = MakeDirectory(directory + "/" + node.name, fs::perms::unknown, &made);
+    RETURN_IF_ERROR(MakeDirectory(directory + "/" + node.name, fs::perms::unknown, &made));
   }
-  if (!status.ok()) return status;
   Pair authority;
-  status = MakePair("rocksieve test authority", options.days,
-                    {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
-                     {NID_key_usage, "critical,keyCertSign,cRLSign"},
-                     {NID_subject_key_identifier, "hash"}},
-                    nullptr, &authority);
+  RETURN_IF_ERROR(MakePair("rocksieve test authority", options.days,
+                           {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                            {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                            {NID_subject_key_identifier, "hash"}},
+                           nullptr, &authority));
   for (Node& node : nodes) {
-    if (!status.ok()) return status;
-    status =
-        MakePair("rocksieve " + node.name, options.days, node.extensions, &authority, &node.pair);
+    RETURN_IF_ERROR(
+        MakePair("rocksieve " + node.name, options.days, node.extensions, &authority, &node.pair));
   }
-  if (status.ok()) status = WritePair(directory + "/authority/ca", authority, &made);
+  RETURN_IF_ERROR(WritePair(directory + "/authority/ca", authority, &made));
   for (const Node& node : nodes) {
     const std::string part = directory + "/" + node.name + "/";
-    if (status.ok()) status = WriteCertificate(part + "ca", authority, &made);
-    if (status.ok()) status = WritePair(part + node.name, node.pair, &made);
+    RETURN_IF_ERROR(WriteCertificate(part + "ca", authority, &made));
+    RETURN_IF_ERROR(WritePair(part + node.name, node.pair, &made));
   }
-  if (status.ok()) std::move(remove).Cancel();
-  return status;
+  std::move(remove).Cancel();
+  return absl::OkStatus();
 }
 
 int Run(CertificateOptions options) {

@@ -19,6 +19,7 @@
 
 #include "plugin/database/database.h"
 #include "support/progress.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/join/database_diff.h"
@@ -90,18 +91,15 @@ Status CheckUndoLog(const std::string& log) {
 
 Status CompleteDiff(DiffFlags* flags) {
   DatabaseDiffOptions* const options = &flags->options;
-  Status status = CheckRules(
+  RETURN_IF_ERROR(CheckRules(
       {{flags->directories.size() + (flags->remotes.empty() ? 0 : 1) != 2,
-        "two databases are compared: --db=HERE --remote=HOST:PORT, or --db=HERE --db=THERE"}});
-  if (!status.ok()) return status;
+        "two databases are compared: --db=HERE --remote=HOST:PORT, or --db=HERE --db=THERE"}}));
   options->directory = flags->directories[0];
   if (flags->remotes.empty()) options->other_directory = flags->directories[1];
-  status = CompletePeer(flags->security, &flags->peer);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CompletePeer(flags->security, &flags->peer));
   for (const std::string& remote : flags->remotes) {
     join::Peer peer = flags->peer;
-    status = join::SplitAddresses(remote, &peer.addresses);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(join::SplitAddresses(remote, &peer.addresses));
     if (peer.addresses.size() != 1) {
       return Status::InvalidArgument(
           "--remote: each server has all of a database here; name several by --remote=A "
@@ -116,7 +114,7 @@ Status CompleteDiff(DiffFlags* flags) {
   join::DiffOptions* const diff = &options->diff;
   const bool several = flags->peers.size() > 1, resumes = !flags->resume.empty();
   const bool to_file = flags->output_path != "-", keeps = !diff->state_directory.empty();
-  status = CheckRules(
+  RETURN_IF_ERROR(CheckRules(
       {{several && !flags->apply.empty(),
         "--apply makes the database here like one other: name the one --remote"},
        {resumes && (several || !flags->apply.empty()),
@@ -132,14 +130,12 @@ Status CompleteDiff(DiffFlags* flags) {
         "--state=DIR is for comparisons with a server: add --remote"},
        {keeps && resumes,
         "--resume goes on with a comparison of all rows, --state makes one of what has changed: "
-        "leave one out"}});
-  if (!status.ok()) return status;
+        "leave one out"}}));
   if (resumes) diff->join.keys_per_range = kResumableRangeKeys;
   if (flags->applies()) {
     flags->format = "jsonl";
     flags->output_path = flags->undo_log.empty() ? NewLogOf(options->directory) : flags->undo_log;
-    status = CheckUndoLog(flags->output_path);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CheckUndoLog(flags->output_path));
   }
   // Lines of text have no values.
   diff->values = !flags->summary && flags->format != "text";
@@ -251,14 +247,13 @@ Status OpenFiles(const DiffFlags& flags, DiffFiles* files) {
     return flags.summary ? Status::OK() : files->output.Open(flags.output_path);
   }
   std::unique_ptr<ResumeState> state;
-  Status status =
-      ResumeState::Open(WholePath(flags.resume), ComparisonOf(flags), &files->output, &state);
-  if (status.ok()) status = state->OpenRows(flags.summary ? "" : flags.output_path);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(
+      ResumeState::Open(WholePath(flags.resume), ComparisonOf(flags), &files->output, &state));
+  RETURN_IF_ERROR(state->OpenRows(flags.summary ? "" : flags.output_path));
   files->state = std::move(state);
   const std::string going_on = files->state->GoingOn();
   if (!going_on.empty()) std::cerr << "rocksieve diff: " << going_on << "\n";
-  return status;
+  return Status::OK();
 }
 
 Status CompareAndWrite(DiffFlags* flags, DiffFiles* files, Json* document) {
@@ -330,8 +325,7 @@ Status ApplyLog(const std::string& directory, const std::string& log, ApplyDirec
 }
 
 Status DiffAndApply(DiffFlags* flags, DiffFiles* files, Json* document) {
-  Status status = CheckAddressSpace();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckAddressSpace());
   if (!flags->undo.empty()) {
     if (flags->directories.size() != 1 || !flags->remotes.empty()) {
       return Status::InvalidArgument("--undo=FILE is about one database: --db=HERE alone");
@@ -339,9 +333,9 @@ Status DiffAndApply(DiffFlags* flags, DiffFiles* files, Json* document) {
     *document = {{"local", flags->directories[0]}};
     return ApplyLog(flags->directories[0], flags->undo, ApplyDirection::kBackward, document);
   }
-  status = CompleteDiff(flags);
-  if (status.ok()) status = CompareAndWrite(flags, files, document);
-  if (!status.ok() || !flags->applies()) return status;
+  RETURN_IF_ERROR(CompleteDiff(flags));
+  RETURN_IF_ERROR(CompareAndWrite(flags, files, document));
+  if (!flags->applies()) return Status::OK();
   return ApplyLog(flags->options.directory, flags->output_path, ApplyDirection::kForward, document);
 }
 

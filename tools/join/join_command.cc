@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/return_if_error.h"
 #include "tools/command/command.h"
 
 #include <unistd.h>
@@ -51,9 +52,8 @@ bool GivesRows(const Flags& flags) { return flags.operation != "count"; }
 
 // What the flags say in other words, and whether they fit.
 Status Complete(Flags* flags) {
-  Status status = join::SplitAddresses(flags->remotes, &flags->peer.addresses);
-  if (status.ok()) status = CompletePeer(flags->security, &flags->peer);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(join::SplitAddresses(flags->remotes, &flags->peer.addresses));
+  RETURN_IF_ERROR(CompletePeer(flags->security, &flags->peer));
   flags->options.report_ranges = flags->explain == "analyze";
   const bool plans_only = flags->explain == "plan", to_file = flags->output != "-";
   const bool gives = GivesRows(*flags) && !plans_only, sst = flags->format == "sst" && gives;
@@ -114,25 +114,21 @@ Status Join(const join::Input& input, const Flags& flags, JoinOutcome* outcome) 
   }
   join::ResultFile file = OutputOf(flags);
   if (flags.format == "sst") {
-    const Status status = OptionsOfFiles(flags, &file.rocksdb_options);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(OptionsOfFiles(flags, &file.rocksdb_options));
   }
   return join::JoinToFile(operation, input, flags.peer, flags.options, file, &outcome->rows,
                           &outcome->report);
 }
 
 Status JoinOrPlan(Flags* flags, JoinOutcome* outcome, std::vector<join::JoinPlan>* plans) {
-  Status status = CheckAddressSpace();
-  if (!status.ok()) return status;
-  status = Complete(flags);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckAddressSpace());
+  RETURN_IF_ERROR(Complete(flags));
   join::InputOptions rows;
   rows.on = flags->left_on;
   rows.sort_memory_bytes = SortMemoryBytes(*flags);
   rows.rate_limiter = RateLimiterOf(flags->bytes_per_second);
   join::Input input;
-  status = join::Input::OfDirectory(flags->directory, flags->column_family, rows, &input);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(join::Input::OfDirectory(flags->directory, flags->column_family, rows, &input));
   const bool plans_only = flags->explain == "plan";
   const JoinWatch watch({.command = "rocksieve join",
                          .doing = plans_only ? "" : "joining",

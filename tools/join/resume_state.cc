@@ -9,6 +9,7 @@
 #include <absl/strings/escaping.h>
 
 #include "support/files.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {
@@ -103,13 +104,12 @@ ResumeState::ResumeState(const std::string& path, RowOutput* rows)
 Status ResumeState::Open(const std::string& path, const Json& comparison, RowOutput* rows,
                          std::unique_ptr<ResumeState>* state) {
   state->reset(new ResumeState(path, rows));
-  Status status = (*state)->file_.Open(&(*state)->json_);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR((*state)->file_.Open(&(*state)->json_));
   if (!(*state)->json_.is_null()) {
     (*state)->is_new_ = false;
-    status = (*state)->CheckDocument(comparison);
-    if (status.ok()) (*state)->heading_ = (*state)->json_["heading"].get<std::string>();
-    return status;
+    RETURN_IF_ERROR((*state)->CheckDocument(comparison));
+    (*state)->heading_ = (*state)->json_["heading"].get<std::string>();
+    return Status::OK();
   }
   (*state)->json_ = NewDocument(comparison);
   return Status::OK();
@@ -196,9 +196,7 @@ Status ResumeState::Begin(const std::string& name, join::DiffOptions* options) {
   options->proven = [this](const join::DiffProgress& progress) { return Proven(progress); };
   rechecks_ = options->recheck.count() > 0;
   if (rechecks_) {
-    const Status status =
-        found_.emplace().Keep(RowsPath(), family["found_bytes"].get<uint64_t>());
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(found_.emplace().Keep(RowsPath(), family["found_bytes"].get<uint64_t>()));
     options->found = [this](const DifferentRow& row) { return KeepFound(row); };
     options->found_before = [this](const join::DifferenceCallback& take) {
       return VisitFound(take);
@@ -305,8 +303,7 @@ Status ResumeState::VisitFound(const join::DifferenceCallback& take) const {
     row.key = *whole_key;
     row.local_hash = json["local_hash"].get<uint64_t>();
     row.remote_hash = json["remote_hash"].get<uint64_t>();
-    const Status status = take(row);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(take(row));
   }
   if (!reader.error().empty()) return Status::InvalidArgument(reader.error());
   return Status::OK();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/return_if_error.h"
 #include "tools/command/command.h"
 
 #include <fcntl.h>
@@ -75,9 +76,8 @@ Status Start(const ServeFlags& flags, ServeLog* log, std::unique_ptr<join::JoinS
   join::ServeOptions options = flags.options;
   if (options.reflection) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   options.report = [log](const join::SessionSummary& session) { log->Session(session); };
-  Status status = ListeningOf(flags, &options);
-  if (status.ok()) status = ReadTokensOf(flags.security, &options.tokens);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(ListeningOf(flags, &options));
+  RETURN_IF_ERROR(ReadTokensOf(flags.security, &options.tokens));
   join::ServedDatabase served = flags.served;
   served.rate_limiter = RateLimiterOf(flags.bytes_per_second);
   return join::JoinServer::Start(served, flags.address, CredentialsOf(flags.security, "server"),

@@ -17,6 +17,7 @@
 #include "support/files.h"
 #include "support/parallel.h"
 #include "support/progress.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/command/key_lines.h"
@@ -148,18 +149,16 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
   const auto start = std::chrono::steady_clock::now();
   LineReader reader(options.input);
   reader.LimitLines(kMostLineBytes);
-  Status status = LineStatus(reader);
+  RETURN_IF_ERROR(LineStatus(reader));
   std::unique_ptr<Target> target;
-  if (status.ok()) status = Target::Open(options.target, &target);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Target::Open(options.target, &target));
 
   progress->Begin("loading", reader.total_bytes(), /*units_are_bytes=*/true);
   Loaded loaded;
-  status = WriteLines(&reader, *target, options.escaped, progress, &loaded);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(WriteLines(&reader, *target, options.escaped, progress, &loaded));
 
   // A compaction of all skips levels that one of RocksDB's own is just writing to.
-  status = WaitForCompactions(target->db(), progress);
+  Status status = WaitForCompactions(target->db(), progress);
   if (status.ok() && options.compact) status = Compact(*target, progress);
   if (status.ok() && options.compact) status = WaitForCompactions(target->db(), progress);
   rocksdb::TablePropertiesCollection tables;
@@ -243,8 +242,7 @@ Status CountFile(const std::string& path, const rocksdb::Options& options, Json*
 
 Status Ingest(const IngestOptions& options, Progress* progress, Json* document) {
   std::unique_ptr<Target> target;
-  Status status = Target::Open(options.target, &target);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Target::Open(options.target, &target));
   *document = {{"database", options.target.directory},
                {"column_family", options.target.column_family},
                {"files", options.files.size()},
@@ -253,14 +251,14 @@ Status Ingest(const IngestOptions& options, Progress* progress, Json* document) 
   const rocksdb::Options opened = target->db()->GetOptions(target->family());
   progress->Begin("checking files", options.files.size());
   for (const std::string& file : options.files) {
-    status = CountFile(file, opened, document);
-    if (status.ok() && !progress->Advance()) status = Status::Aborted("interrupted");
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CountFile(file, opened, document));
+    if (!progress->Advance()) return Status::Aborted("interrupted");
   }
   progress->Begin("ingesting");
   rocksdb::IngestExternalFileOptions ingesting;
   ingesting.write_global_seqno = false;  // the file stays as it is
-  status = target->db()->IngestExternalFile(target->family(), options.files, ingesting);
+  const Status status =
+      target->db()->IngestExternalFile(target->family(), options.files, ingesting);
   if (status.ok()) return status;
   return Status::IOError("cannot ingest into " + options.target.directory + ": " +
                          status.ToString() + "\nNothing was ingested.");

@@ -15,6 +15,7 @@
 
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/rocksdb_open.h"
+#include "support/return_if_error.h"
 #include "support/work_dir.h"
 
 namespace rocksieve::tools {
@@ -39,8 +40,7 @@ rocksdb::Options NewDatabaseOptions() {
 
 Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamilyOptions* options) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
-  Status status = NewPolicy(spec, &policy);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(NewPolicy(spec, &policy));
   const auto* table = options->table_factory->GetOptions<BlockBasedTableOptions>();
   if (table == nullptr) {
     return Status::InvalidArgument(std::string("its tables are of the kind ") +
@@ -57,10 +57,10 @@ Status SetPolicy(const std::string& spec, bool partitioned, rocksdb::ColumnFamil
   if (PolicySpec::Parse(spec, &parsed).ok() && parsed.answers_ranges() &&
       options->prefix_extractor == nullptr &&
       options->comparator == rocksdb::BytewiseComparator()) {
-    status = ConfigureRangeFilters(spec, options, &with_policy);
+    RETURN_IF_ERROR(ConfigureRangeFilters(spec, options, &with_policy));
   }
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));
-  return status;
+  return Status::OK();
 }
 
 // "" if it has none.
@@ -141,8 +141,7 @@ Status CannotOpen(const std::string& directory, const Status& status) {
 Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* result) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   const bool as_it_is = options.add && options.spec.empty();
-  Status status = as_it_is ? Status::OK() : NewPolicy(options.spec, &policy);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(as_it_is ? Status::OK() : NewPolicy(options.spec, &policy));
   std::error_code error;
   const fs::path path = options.directory;
   const bool is_database = fs::exists(path / "CURRENT", error);
@@ -161,7 +160,7 @@ Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* resul
                                    "there might be yours: name another one with --db=DIR");
   }
   std::unique_ptr<Target> target(new Target);
-  status = options.add ? target->OpenExisting(options) : target->OpenNew(options);
+  Status status = options.add ? target->OpenExisting(options) : target->OpenNew(options);
   if (status.ok()) *result = std::move(target);
   return status;
 }
@@ -181,8 +180,7 @@ Status Target::OpenNew(const TargetOptions& wanted) {
   Status status =
       rocksdb::GetOptionsFromString(strict, NewDatabaseOptions(), wanted.option_string, &options);
   if (!status.ok()) return Status::InvalidArgument("--options: " + status.ToString());
-  status = SetPolicy(wanted.spec, wanted.partitioned, &options);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(SetPolicy(wanted.spec, wanted.partitioned, &options));
   AddListener(wanted.spec, &options);
   std::error_code error;
   const bool is_new = !fs::exists(wanted.directory, error);
@@ -227,8 +225,7 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
       policy = PolicyName(family.options);
       continue;
     }
-    status = SetPolicy(wanted.spec, wanted.partitioned, &family.options);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(SetPolicy(wanted.spec, wanted.partitioned, &family.options));
   }
   if (!is_there && wanted.spec.empty()) {
     return Status::InvalidArgument("there is no column family " + wanted.column_family + " in " +

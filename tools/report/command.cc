@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/command/command.h"
+#include "support/return_if_error.h"
 
 #include <sys/stat.h>
 
@@ -36,8 +37,7 @@ Status CheckFlags(const ReportFlags& flags) {
   }
   for (const std::string& spec : flags.specs) {
     PolicySpec policy;
-    const Status status = PolicySpec::Parse(spec, &policy);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(PolicySpec::Parse(spec, &policy));
   }
   struct stat there {};
   if (stat(flags.output.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
@@ -91,8 +91,7 @@ std::string InWords(const Json& document) {
 
 // The place for the page and the joins come first: a database takes long to read.
 Status MakePage(const ReportFlags& flags, Progress* progress, Report* report) {
-  Status status = CheckFlags(flags);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(CheckFlags(flags));
   PageFacts facts;
   std::string error;
   for (const std::string& path : flags.joins) {
@@ -104,9 +103,8 @@ Status MakePage(const ReportFlags& flags, Progress* progress, Report* report) {
   const std::unique_ptr<PendingFile> file = PendingFile::Create(flags.output, &error);
   if (file == nullptr) return Status::InvalidArgument(error + remedy);
   if (!flags.database.empty()) {
-    status = Gather(flags.database, flags.column_families, flags.specs, progress,
-                    &facts.database.emplace());
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Gather(flags.database, flags.column_families, flags.specs, progress,
+                           &facts.database.emplace()));
   }
   facts.unix_time = std::time(nullptr);
   const std::string page = Page(facts);
@@ -115,7 +113,7 @@ Status MakePage(const ReportFlags& flags, Progress* progress, Report* report) {
   }
   report->document = DocumentOf(flags, facts, page.size());
   report->words = InWords;
-  return status;
+  return Status::OK();
 }
 
 void AddFlags(Parser* parser, ReportFlags* flags) {

@@ -10,6 +10,7 @@
 
 #include "plugin/database/database.h"
 #include "plugin/database/tree.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 #include "tools/explain/explain.h"
 #include "tools/report/html.h"
@@ -273,15 +274,14 @@ Status ExplainChosen(const DatabaseTrees& opened, const std::vector<std::string>
   Json explanation = {{"column_families", Json::array()}};
   ExplainOptions options;
   options.column_families = names;
-  Status status =
-      HaveRangeFilters(opened.trees) ? ParseRangeLengths("", &options.range_lengths) : Status::OK();
-  if (status.ok()) status = Explain(options, progress, &explanation, &opened);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(HaveRangeFilters(opened.trees) ? ParseRangeLengths("", &options.range_lengths)
+                                                 : Status::OK());
+  RETURN_IF_ERROR(Explain(options, progress, &explanation, &opened));
   report->write_ahead_log_bytes = explanation.value("write_ahead_log_bytes", uint64_t{0});
   for (Json& family : explanation["column_families"]) {
     report->families.emplace_back().explained = std::move(family);
   }
-  return status;
+  return Status::OK();
 }
 
 // Around the memory that filters take now.
@@ -302,13 +302,12 @@ Status PredictFor(const DatabaseTrees& opened, WhatIfOptions options,
   }
   Json document;
   std::vector<Chart> charts;
-  const Status status = RunWhatIf(options, progress, &document, &charts, &opened);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(RunWhatIf(options, progress, &document, &charts, &opened));
   for (size_t i = 0; i < families.size(); i++) {
     families[i]->predicted = std::move(document["column_families"][i]);
     families[i]->chart = std::move(charts[i]);
   }
-  return status;
+  return Status::OK();
 }
 
 // One that cannot be predicted for, as if none of its files can be read, takes nothing from others.
@@ -352,16 +351,14 @@ Status Gather(const std::string& directory, const std::vector<std::string>& colu
               const std::vector<std::string>& specs, Progress* progress, DatabaseReport* report) {
   report->directory = directory;
   DatabaseTrees opened;
-  Status status = OpenAndReadTrees(directory, column_families, progress, &opened);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(OpenAndReadTrees(directory, column_families, progress, &opened));
   const std::vector<std::string> names = Choose(opened.trees, report);
   if (!names.empty()) {
-    status = ExplainChosen(opened, names, progress, report);
-    if (status.ok()) status = PredictAll(opened, specs, progress, report);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(ExplainChosen(opened, names, progress, report));
+    RETURN_IF_ERROR(PredictAll(opened, specs, progress, report));
   }
   Examine(std::move(opened), progress, report);
-  return InterruptSignal() == 0 ? status : Status::Aborted("interrupted");
+  return InterruptSignal() == 0 ? Status::OK() : Status::Aborted("interrupted");
 }
 
 }  // namespace rocksieve::tools

@@ -9,6 +9,7 @@
 
 #include "support/chart.h"
 #include "support/files.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 #include "tools/command/command.h"
 #include "tools/whatif/whatif.h"
@@ -346,9 +347,8 @@ Command AddWhatIfCommand(Parser* parent) {
     flags->options.with_ranges = ranges->count() > 0;
     flags->options.block_cache.bytes = static_cast<double>(flags->cache_bytes);
     flags->options.block_cache.shard_bits = UsualShardBits(flags->cache_bytes);
-    Status status = ParseBits(flags->bits, &flags->options);
-    if (status.ok()) status = RunWhatIf(flags->options, progress, &report->document, &charts);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(ParseBits(flags->bits, &flags->options));
+    RETURN_IF_ERROR(RunWhatIf(flags->options, progress, &report->document, &charts));
     report->words = [own_probes = !flags->options.probes.empty(), charts](const Json& document) {
       return InWords(own_probes, charts, document);
     };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/return_if_error.h"
 #include "tools/whatif/whatif.h"
 
 #include <algorithm>
@@ -84,8 +85,7 @@ class Comparison {
                     tree_.levels.size());
     for (size_t level = 0; level < tree_.levels.size(); level++) {
       for (const size_t file : SomeFiles(level)) BuildAndAsk(level, file);
-      const Status status = Advanced(progress);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(Advanced(progress));
     }
     return Status::OK();
   }
@@ -199,8 +199,7 @@ Status EmptyOnes(const Tree& tree, const KeyRanges& own, Progress* progress,
     keys->Seek(begin);
     if (!keys->status().ok()) return keys->status();
     if (!keys->Valid() || keys->key().compare(end) >= 0) empty->push_back({begin, end, "", ""});
-    const Status status = Advanced(progress);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Advanced(progress));
   }
   return Status::OK();
 }
@@ -263,7 +262,7 @@ Status CompareForRanges(const PlannedTree& planned, const std::vector<PolicySpec
     return Status::OK();
   }
   std::vector<KindOfRange> kinds;
-  Status status = FindRanges(tree, own, progress, &kinds);
+  const Status status = FindRanges(tree, own, progress, &kinds);
   if (status.IsAborted()) return status;
   if (!status.ok()) {
     warnings->push_back("ranges are not looked at: keys could not be read (" + MessageOf(status) +
@@ -276,8 +275,7 @@ Status CompareForRanges(const PlannedTree& planned, const std::vector<PolicySpec
   std::erase_if(kinds, [](const KindOfRange& kind) { return kind.ranges.empty(); });
   Json kinds_json = Json::array();
   for (KindOfRange& kind : kinds) {
-    status = ProbeRanges(tree, &kind.ranges, progress, &kind.now);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(ProbeRanges(tree, &kind.ranges, progress, &kind.now));
     kind.blocks_per_pass = MeasureRangeReads(tree, kind.ranges).per_pass;
     kinds_json.push_back({{"kind", own.empty() ? kind.kind() : "own"},
                           {"length", own.empty() ? Json(kind.length) : Json()},
@@ -285,8 +283,7 @@ Status CompareForRanges(const PlannedTree& planned, const std::vector<PolicySpec
   }
   const std::vector<PolicySpec> candidates = RangePolicies(specs);
   Comparison comparison(tree, candidates, &kinds);
-  status = comparison.Run(progress);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(comparison.Run(progress));
 
   Json policies = Json::array();
   const auto add = [&](const std::string& spec, const Prediction& prediction, const auto& passes) {

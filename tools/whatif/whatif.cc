@@ -10,6 +10,7 @@
 #include "plugin/database/tree.h"
 #include "plugin/probe/probe_tree.h"
 #include "support/parallel.h"
+#include "support/return_if_error.h"
 #include "support/text.h"
 
 namespace rocksieve::tools {
@@ -28,8 +29,7 @@ constexpr double kUsualBits = 10, kFewBits = 4;
 Status ParseAll(const std::vector<std::string>& texts, std::vector<PolicySpec>* specs) {
   for (const std::string& text : texts) {
     PolicySpec spec;
-    const Status status = PolicySpec::Parse(text, &spec);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(PolicySpec::Parse(text, &spec));
     if (!spec.is_none() && spec.automatic() == nullptr && spec.family() == Family::kNone) {
       return Status::InvalidArgument("whatif knows no model of the filters of \"" + text +
                                      "\": compare bloomfilter:10:false, ribbonfilter:10, none, or "
@@ -173,15 +173,13 @@ Status Compare(const WhatIfOptions& options, const std::vector<PolicySpec>& spec
     policy["probe_nanoseconds_per_missing_lookup"] = ProbeNs(spec, prediction, key_bytes);
     policy["levels"] = LevelsJson(prediction);
     policies.push_back(policy);
-    const Status status = Advanced(progress);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Advanced(progress));
   }
   std::vector<Curve> curves;
   for (const PolicySpec& family : families) {
     curves.push_back(CurveOf(tree, family, options.least_bits, options.most_bits));
     chart->series.push_back(SeriesOf(curves.back(), entries));
-    const Status status = Advanced(progress);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Advanced(progress));
   }
   (*document)["now"] = FiltersJson(now, entries);
   (*document)["now"]["levels"] = LevelsJson(now);
@@ -200,18 +198,16 @@ Status PlaceLookups(const Tree& tree, std::vector<std::string> keys, Progress* p
   planned->lookups_are_given = !keys.empty();
   if (!planned->lookups_are_given) {
     MissingKeys made;
-    const Status status = MakeMissingKeys(tree, kMissingKeys, progress, &made);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(MakeMissingKeys(tree, kMissingKeys, progress, &made));
     if (made.from_ranges_only) {
       warnings->push_back("keys could not be read (" + made.why +
                           "): lookups are spread evenly over the files");
     }
     keys = std::move(made.keys);
   }
-  const Status status = PlaceLookups(&keys, progress, planned);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(PlaceLookups(&keys, progress, planned));
   planned->blocks_per_search = MeasureBlockReads(tree, keys).per_pass;
-  return status;
+  return Status::OK();
 }
 
 // What the options name, read before anything else.
@@ -221,12 +217,11 @@ struct Inputs {
   KeyRanges ranges;
 
   Status Read(const WhatIfOptions& options) {
-    Status status = ParseAll(options.specs, &specs);
-    if (status.ok() && !options.probes.empty()) {
-      status = ReadProbeKeys(options.probes, options.probes_are_hex, &keys);
+    RETURN_IF_ERROR(ParseAll(options.specs, &specs));
+    if (!options.probes.empty()) {
+      RETURN_IF_ERROR(ReadProbeKeys(options.probes, options.probes_are_hex, &keys));
     }
-    if (status.ok() && !options.ranges.empty()) status = ReadKeyRanges(options.ranges, &ranges);
-    return status;
+    return options.ranges.empty() ? Status::OK() : ReadKeyRanges(options.ranges, &ranges);
   }
 };
 
@@ -268,18 +263,16 @@ Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* documen
                  std::vector<Chart>* charts, const DatabaseTrees* opened) {
   Inputs inputs;
   DatabaseTrees own;
-  Status status = inputs.Read(options);
-  if (status.ok() && opened == nullptr) {
+  RETURN_IF_ERROR(inputs.Read(options));
+  if (opened == nullptr) {
     opened = &own;
-    status = OpenAndReadTrees(options.database, options.column_families, progress, &own);
+    RETURN_IF_ERROR(OpenAndReadTrees(options.database, options.column_families, progress, &own));
   }
-  if (!status.ok()) return status;
   Json families = Json::array();
   for (const Tree& tree : opened->trees) {
     if (tree.file_count() == 0 || !IsAskedFor(options, tree.family.name)) continue;
-    status = CompareFor(options, inputs, tree, progress, &families.emplace_back(),
-                        &charts->emplace_back());
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CompareFor(options, inputs, tree, progress, &families.emplace_back(),
+                               &charts->emplace_back()));
   }
   Json cache;
   if (options.block_cache.bytes > 0) {
@@ -291,7 +284,7 @@ Status RunWhatIf(const WhatIfOptions& options, Progress* progress, Json* documen
                {"microseconds_per_block_read", options.read_us},
                {"block_cache", cache},
                {"column_families", families}};
-  return status;
+  return Status::OK();
 }
 
 }  // namespace rocksieve::tools
