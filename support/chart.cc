@@ -2,7 +2,6 @@
 #include "support/chart.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <iterator>

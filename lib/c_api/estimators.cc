@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimators for C, in librocksieve_filters.so.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include <rocksieve/c.h>

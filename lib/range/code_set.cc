@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "lib/format/bit_io.h"
 #include "lib/format/byte_io.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel for any machine: plain C++, either byte order. And the choice among all of them.
 #include <algorithm>
-#include <cstring>
 
 #include "lib/ribbon/kernel.h"
 

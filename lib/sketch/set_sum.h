@@ -17,7 +17,6 @@
 // Clarke et al., "Incremental multiset hash functions", ASIACRYPT 2003 (their MSet-Add-Hash).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "lib/format/byte_io.h"

@@ -2,7 +2,6 @@
 #include "lib/transport/admission.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include <grpc/grpc_security_constants.h>

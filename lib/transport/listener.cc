@@ -17,7 +17,6 @@
 #include <optional>
 #include <utility>
 
-#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 
 #include "lib/transport/credentials.h"

@@ -26,7 +26,6 @@
 #include <grpcpp/server_builder.h>
 
 #include "lib/join/operation.h"
-#include "lib/join/rows/source.h"
 #include "lib/join/session/server_session.h"
 #include "lib/transport/credentials.h"
 #include "lib/transport/drive.h"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <rocksdb/comparator.h>
 #include <rocksdb/env.h>

@@ -8,10 +8,8 @@
 // are flushed.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <rocksdb/db.h>
 #include <rocksdb/rate_limiter.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where metrics go: prometheus-cpp's server over civetweb, or a file.
 #include <CivetServer.h>
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <signal.h>
 #include <sys/socket.h>

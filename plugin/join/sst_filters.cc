@@ -8,7 +8,6 @@
 
 #include <rocksieve/filter.h>
 
-#include "plugin/join/status.h"
 #include "plugin/tables/decoded_filter.h"
 
 namespace rocksieve::join {

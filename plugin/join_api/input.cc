@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include <absl/strings/str_cat.h>
 #include <rocksdb/comparator.h>
 #include <rocksdb/snapshot.h>
 
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/text/text_rows.h"
-#include "plugin/database/database.h"
 #include "plugin/database/read_only_snapshot.h"
 #include "plugin/join/rocksdb_source.h"
 #include "plugin/join/sst_file.h"

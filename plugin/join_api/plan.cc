@@ -2,7 +2,6 @@
 // What a join would cost: PlanJoin().
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <string>
 #include <utility>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/join_api/second_look.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,9 +12,7 @@
 #include <absl/strings/str_cat.h>
 
 #include "lib/format/byte_io.h"
-#include "lib/hash/key_hash.h"
 #include "lib/join/join_key/join_key_source.h"
-#include "plugin/database/database.h"
 #include "plugin/join/comparable_value.h"
 #include "plugin/join_api/join_impl.h"
 #include "plugin/join_api/result_sinks.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <bitset>
 #include <map>
-#include <memory>
 #include <unordered_set>
 
 #include <rocksdb/version.h>

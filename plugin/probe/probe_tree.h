@@ -15,7 +15,6 @@
 #include <rocksdb/iterator.h>
 #include <rocksdb/status.h>
 
-#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "support/progress.h"
 

@@ -67,8 +67,7 @@ ALLOWED = {
     # What both say of a database, as metrics.
     "tools/exporter": "plugin/database support tools/command tools/doctor tools/explain",
     "tools/filter": "support tools/command",
-    "tools/inspect": "lib/format lib/hash plugin/database plugin/tables support "
-                     "tools/command",
+    "tools/inspect": "lib/format plugin/database plugin/tables support tools/command",
     "tools/join": "plugin/database support tools/command tools/load",
     "tools/load": "plugin/database support tools/command",
     # What these say of a database, as a page.

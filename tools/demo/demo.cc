@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -16,7 +15,6 @@
 #include "plugin/database/tree.h"
 #include "support/parallel.h"
 #include "support/return_if_error.h"
-#include "support/text.h"
 #include "support/work_dir.h"
 
 namespace rocksieve::tools {

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "plugin/database/database.h"
 #include "plugin/probe/probe_tree.h"
 
 namespace rocksieve::tools {

@@ -13,7 +13,6 @@
 
 #include <rocksieve/metrics_exporter.h>
 
-#include "plugin/database/database.h"
 #include "tools/exporter/watch.h"
 
 namespace rocksieve::tools {

@@ -9,7 +9,6 @@
 #include <iostream>
 #include <limits>
 #include <map>
-#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -17,8 +16,6 @@
 
 #include <rocksdb/version.h>
 
-#include "plugin/database/database.h"
-#include "plugin/database/policy_spec.h"
 #include "plugin/database/tree.h"
 #include "support/return_if_error.h"
 #include "support/text.h"

@@ -14,8 +14,6 @@
 
 #include "lib/format/block.h"
 #include "lib/format/coding.h"
-#include "lib/hash/key_hash.h"
-#include "plugin/database/database.h"
 #include "plugin/database/snapshot_files.h"
 #include "plugin/database/tree.h"
 #include "plugin/tables/table_file.h"

@@ -4,17 +4,14 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <absl/strings/escaping.h>
-#include <rocksdb/utilities/options_util.h>
 #include <rocksdb/wide_columns.h>
 #include <rocksdb/write_batch.h>
 
 #include "support/files.h"
 #include "support/parallel.h"
 #include "support/table.h"
-#include "support/text.h"
 #include "tools/load/target.h"
 
 namespace rocksieve::tools {

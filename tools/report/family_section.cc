@@ -2,7 +2,6 @@
 #include "tools/report/page.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <vector>
 

@@ -2,12 +2,10 @@
 #include "tools/report/html.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <system_error>
 #include <vector>
 

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include <rocksdb/version.h>
 
-#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "support/return_if_error.h"
 #include "support/text.h"

@@ -3,7 +3,6 @@
 #include "tools/whatif/whatif.h"
 
 #include <algorithm>
-#include <memory>
 #include <string_view>
 
 #include <rocksieve/filter.h>

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <memory>
 #include <utility>
 
 #include "plugin/database/tree.h"

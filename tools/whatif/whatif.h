@@ -3,7 +3,6 @@
 // predictions need it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -19,12 +19,9 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include "lib/join/rows/source.h"

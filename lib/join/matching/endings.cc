@@ -5,7 +5,6 @@
 #include <bit>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "lib/format/bit_coder.h"
 #include "lib/join/matching/matching_range.h"

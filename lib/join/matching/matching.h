@@ -29,7 +29,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include <absl/status/status.h>

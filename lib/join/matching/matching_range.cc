@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "lib/filter/builder.h"
 #include "lib/format/bit_coder.h"

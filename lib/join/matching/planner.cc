@@ -2,7 +2,6 @@
 #include "lib/join/matching/planner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <span>

@@ -7,7 +7,6 @@
 
 #include "lib/format/bit_coder.h"
 #include "lib/format/bit_io.h"
-#include "lib/join/matching/cost_model.h"
 #include "lib/join/matching/matching_range.h"
 #include "lib/sketch/pinsketch/positions.h"
 #include "support/return_if_error.h"

@@ -36,7 +36,6 @@
 
 #include <absl/status/status.h>
 
-#include "lib/format/byte_io.h"
 #include "lib/hash/key_hash128.h"
 #include "lib/hash/mix.h"
 #include "lib/join/matching/matching_range.h"

@@ -13,12 +13,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include <absl/status/status.h>
@@ -26,7 +23,6 @@
 
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/matching/planner.h"
-#include "lib/join/memory_account.h"
 #include "lib/join/operation.h"
 #include "lib/join/rows/source.h"
 #include "lib/sketch/set_sum.h"

@@ -3,7 +3,6 @@
 // proves that nothing is missing.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

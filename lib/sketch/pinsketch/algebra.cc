@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/sketch/pinsketch/algebra.h"
 
-#include <algorithm>
 #include <array>
-#include <memory>
 #include <mutex>
 #include <new>
-#include <utility>
 
 #include "lib/cpu/isa.h"
 

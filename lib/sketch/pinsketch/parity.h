@@ -15,7 +15,6 @@
 // inner codes: E. Blokh, V. Zyablov, "Coding of generalized concatenated codes", 1974.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

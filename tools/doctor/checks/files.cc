@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "plugin/range/extractors.h"
-#include "support/text.h"
 #include "tools/doctor/checks.h"
 
 namespace rocksieve::tools {
