@@ -13,7 +13,6 @@
 
 #include "lib/cpu/isa.h"
 #include "support/table.h"
-#include "support/text.h"
 
 namespace rocksieve::bench {
 namespace {

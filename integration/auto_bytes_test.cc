@@ -2,7 +2,6 @@
 // A budget of bytes of rocksieve.auto: it is kept at every moment while the data grows fourfold, no
 // key is lost, and what is left of the bits is used well.
 #include <atomic>
-#include <cmath>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/utilities/options_util.h>

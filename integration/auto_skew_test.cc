@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lookups that go elsewhere than the keys are: what rocksieve.auto makes of them in real trees, and
 // where it takes them for even.
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -15,8 +14,6 @@
 #include <vector>
 
 #include <rocksdb/comparator.h>
-#include <rocksdb/merge_operator.h>
-#include <rocksdb/utilities/options_util.h>
 #include <rocksdb/wide_columns.h>
 #include <rocksieve/join/diff.h>
 

@@ -8,7 +8,6 @@
 
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
-#include <rocksdb/sst_file_writer.h>
 
 #include "integration/command.h"
 #include "integration/database.h"

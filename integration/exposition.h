@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `rocksieve inspect` on table files with filters of every family, intact and damaged.
 #include <cmath>
-#include <fstream>
 #include <ostream>
 
 #include <rocksdb/filter_policy.h>
-#include <rocksieve/filter.h>
 
 #include "integration/command.h"
 #include "integration/database.h"

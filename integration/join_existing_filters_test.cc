@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filters of SST files as the first move of a join, held against what the databases show.
 #include <atomic>
-#include <cstdio>
 #include <fstream>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>

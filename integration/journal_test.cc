@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the journal of a database has (plugin/journal).
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +10,6 @@
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
-#include <rocksieve/listener.h>
 
 #include "integration/database.h"
 #include "plugin/journal/change_journal.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A read-only snapshot beside a living database: complete, of one moment, and without a trace.
 #include <filesystem>
-#include <map>
 #include <set>
 #include <string>
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A join allocates by the range, not by the key.
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
-#include <memory>
 #include <random>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

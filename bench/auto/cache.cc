@@ -3,7 +3,6 @@
 // filters of 10 bits per key: with such filters, and with the budget of bytes that is advised.
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <stdexcept>

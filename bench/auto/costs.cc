@@ -11,7 +11,6 @@
 #include <rocksdb/perf_context.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
-#include <rocksieve/filter_policy.h>
 
 #include "bench/auto/tree.h"
 #include "bench/clock.h"

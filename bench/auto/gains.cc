@@ -2,10 +2,7 @@
 // auto_gains: what rocksieve.auto saves in real trees, beside uniform filters of RocksDB that take
 // the same memory, or beside the families of rocksieve alone.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -3,10 +3,8 @@
 // itself without: two trees of the same keys, operations and budget.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 
-#include <rocksdb/cache.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 #include <rocksieve/listener.h>

@@ -2,8 +2,6 @@
 // What the design promises, and whether this run has found it so. Targets on times are shown, and
 // do not fail the program: times depend on the machine and on what else it does.
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 #include "bench/compare/tables.h"
 #include "lib/cpu/isa.h"

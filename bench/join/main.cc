@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a join puts on the wire, beside other ways to the same answer. `./run bench join`.
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>

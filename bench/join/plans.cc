@@ -2,7 +2,6 @@
 // Whether plans are as good as the best fixed strategy: in bytes, where many keys are in common and
 // filters before a sketch begin to cost more than they save (`./run bench join --only=plans`); and
 // in time, for links (`--only=grid`).
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

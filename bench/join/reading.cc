@@ -2,7 +2,6 @@
 // What it takes to read a database's rows for a join: processor time per row of a walk through its
 // table files, and of a stream of Arrow, beside RocksDB's iterator, on one thread, from the page
 // cache, in one run. Walk and iterator are compared row by row.
-#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>

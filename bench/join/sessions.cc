@@ -17,7 +17,6 @@
 #include "lib/join/rows/row_batch.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/server_session.h"
-#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 #include "support/text.h"
 

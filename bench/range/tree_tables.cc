@@ -3,7 +3,6 @@
 // rocksieve.auto for lookups and ranges comes to the best that one can choose by hand.
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // One session of a client that keeps no rules but those of gRPC, and what it can do, case by case.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -20,7 +19,6 @@
 
 #include "join.grpc.pb.h"
 #include "lib/join/session/messages.h"
-#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 
 namespace rocksieve::join {

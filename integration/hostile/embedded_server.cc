@@ -12,7 +12,6 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "plugin/database/rocksdb_open.h"
 

@@ -2,7 +2,6 @@
 #include "integration/hostile/liar.h"
 
 #include "lib/join/session/server_session.h"
-#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 #include "tests/join/bodies.h"
 

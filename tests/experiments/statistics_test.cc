@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The statistics behind `./run experiments`, and that its tests of hashes tell good from bad.
 #include <cmath>
-#include <random>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // What the two sides of a join send each other, in parts, and what rows are joined on.
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>

@@ -6,11 +6,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/fuzz/target.h"
-#include "lib/join/memory_account.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
 #include "lib/join/session/server_session.h"

@@ -5,8 +5,6 @@
 //
 // Oracle: memory stays within what a plan says and the symbols' limit; a sketch of the very same
 // keys, changed or not, leaves differing cells only where this side has or could have keys.
-#include <memory>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -16,7 +14,6 @@
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 #include "lib/sketch/pinsketch/positions.h"
 #include "lib/sketch/rateless_iblt.h"
-#include "lib/sketch/set_sum.h"
 #include "tests/fuzz/target.h"
 
 namespace rocksieve {

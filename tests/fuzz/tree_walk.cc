@@ -18,7 +18,6 @@
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
 #include <rocksdb/version.h>
-#include <rocksdb/wide_columns.h>
 
 #include "plugin/database/rocksdb_open.h"
 #include "plugin/join/rocksdb_source.h"

@@ -3,8 +3,6 @@
 // beside an obvious oracle, and what a broken or hostile side can do.
 #include <map>
 
-#include "lib/format/byte_io.h"
-#include "lib/hash/key_hash.h"
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/value_comparison.h"
 #include "lib/join/memory_account.h"

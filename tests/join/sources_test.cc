@@ -14,7 +14,6 @@
 #include "lib/join/session/reconciliation.h"
 #include "lib/join/sort/row_sorter.h"
 #include "lib/join/text/text_rows.h"
-#include "support/text.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {

@@ -14,7 +14,6 @@
 #include <rocksieve/estimate/top_k.h>
 
 #include "lib/hash/mix.h"
-#include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {
 namespace {

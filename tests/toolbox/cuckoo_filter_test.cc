@@ -15,7 +15,6 @@
 
 #include "lib/toolbox/cuckoo_buckets.h"
 #include "lib/toolbox/envelope.h"
-#include "support/text.h"
 #include "tests/toolbox/toolbox_support.h"
 
 namespace rocksieve {

@@ -3,7 +3,6 @@
 // were; hashes, and pairs of sets.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -20,7 +19,6 @@
 #include <rocksieve/estimate/min_hash.h>
 
 #include "lib/hash/mix.h"
-#include "lib/toolbox/envelope.h"
 #include "support/text.h"
 #include "tests/golden.h"
 #include "tests/support.h"

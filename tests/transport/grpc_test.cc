@@ -15,7 +15,6 @@
 
 #include "join.grpc.pb.h"
 #include "lib/format/byte_io.h"
-#include "lib/transport/drive.h"
 #include "lib/transport/frame.h"
 #include "tests/transport/support.h"
 

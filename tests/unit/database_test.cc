@@ -16,7 +16,6 @@
 
 #include "lib/format/coding.h"
 #include "plugin/database/column_family.h"
-#include "plugin/database/database.h"
 #include "plugin/database/tree.h"
 #include "plugin/probe/probe_tree.h"
 #include "plugin/tables/decoded_filter.h"

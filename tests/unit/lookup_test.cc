@@ -10,7 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/budget/allocation.h"
 #include "lib/budget/lookup_density.h"
 #include "lib/budget/lookup_weights.h"
 

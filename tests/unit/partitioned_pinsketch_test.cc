@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/sketch/pinsketch/algebra.h"
 #include "lib/sketch/pinsketch/partitioned_pinsketch.h"
 #include "lib/sketch/pinsketch/positions.h"
 #include "support/text.h"

@@ -14,7 +14,6 @@
 #include "lib/budget/auto_spec.h"
 #include "lib/filter/builder.h"
 #include "lib/format/coding.h"
-#include "lib/hash/key_hash.h"
 #include "tests/support.h"
 
 namespace rocksieve {

@@ -11,8 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "lib/filter/builder.h"
-#include "lib/format/coding.h"
-#include "lib/hash/key_hash.h"
 #include "lib/range/builder.h"
 #include "lib/range/reader.h"
 #include "tests/support.h"

@@ -12,7 +12,6 @@
 
 #include "lib/budget/auto_spec.h"
 #include "lib/filter/builder.h"
-#include "lib/filter/family.h"
 #include "tests/support.h"
 #include "tests/toy_family/toy_family.h"
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts, and lines of a file.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -2,7 +2,6 @@
 #include "support/table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
