@@ -38,7 +38,6 @@ class Watch final : public rocksdb::EventListener {
     while (bytes > most && !most_.compare_exchange_weak(most, bytes)) continue;
   }
   double most() const { return static_cast<double>(most_) / kBudget; }  // of the budget
-  void Forget() { most_ = 0; }
 
  private:
   std::atomic<rocksdb::DB*> db_{nullptr};

@@ -63,12 +63,11 @@ inline void ReadBits(ByteReader* in, uint64_t bits, std::vector<uint64_t>* words
 // SLOTS: numbers of so many bits, one after another: number i begins at bit i * bits, the lowest
 // bit first, beginning with the lowest bit of the first byte. A table is saved as it lies in
 // memory. They are read and written as whole 64-bit words, and so take 8 bytes more there.
-inline constexpr int kMostSlotBits = 57;
 inline constexpr size_t kSlotPaddingBytes = 8;
 
 using Slots = std::vector<uint8_t>;
 
-// All 0. REQUIRES: 1 <= bits <= kMostSlotBits, as of all below.
+// All 0. REQUIRES: 1 <= bits <= 57, as of all below.
 inline Slots MakeSlots(uint64_t count, int bits) {
   return Slots(BytesForBits(count * static_cast<uint64_t>(bits)) + kSlotPaddingBytes);
 }

@@ -79,10 +79,6 @@ MemoryWatch::MemoryWatch(size_t most_more_bytes) {
 
 MemoryWatch::~MemoryWatch() { limit = INT64_MAX; }
 
-void MemoryWatch::Forgive(size_t bytes) {
-  if (limit.load() != INT64_MAX) limit += static_cast<int64_t>(bytes);
-}
-
 }  // namespace rocksieve::fuzz
 
 #else
@@ -90,7 +86,6 @@ void MemoryWatch::Forgive(size_t bytes) {
 namespace rocksieve::fuzz {
 MemoryWatch::MemoryWatch(size_t) {}
 MemoryWatch::~MemoryWatch() = default;
-void MemoryWatch::Forgive(size_t) {}
 }  // namespace rocksieve::fuzz
 
 #endif

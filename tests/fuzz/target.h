@@ -116,9 +116,6 @@ class MemoryWatch {
   ~MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
-
-  // The caller's own bytes do not count.
-  static void Forgive(size_t bytes);
 };
 
 }  // namespace rocksieve::fuzz
