@@ -48,12 +48,14 @@ Share ObservedShare(uint64_t hits, uint64_t trials) {
 
 // The share that is expected, with the interval that holds the observed one in about 95 % of
 // experiments of so many trials, each of which has a probability of its own, with this variance
-// around `probability`. No trials: between 0 and 1.
+// around `probability`; it ends with a whole number of hits. No trials: between 0 and 1.
 Share ExpectedShare(double probability, double variance, uint64_t trials) {
   if (trials == 0) return {probability, 0, 1};
-  const double scatter = probability * (1 - probability) / static_cast<double>(trials) + variance;
+  const auto n = static_cast<double>(trials);
+  const double scatter = probability * (1 - probability) / n + variance;
   const double reach = kZ * std::sqrt(std::max(scatter, 0.0));
-  return {probability, std::max(probability - reach, 0.0), std::min(probability + reach, 1.0)};
+  const double most_hits = std::ceil((probability + reach) * n);
+  return {probability, std::max(probability - reach, 0.0), std::min(most_hits / n, 1.0)};
 }
 
 // What one filter did.

@@ -82,11 +82,13 @@ class KMinimumValues {
   uint64_t Threshold(const std::vector<uint64_t>& sorted) const;
   void Compact();
 
+  // In no order, with duplicates, fewer than 2 k. The first member: where there is no memory for a
+  // copy of it, an assignment has changed nothing.
+  std::vector<uint64_t> values_;
   size_t k_;
   uint64_t seed_;
-  int shift_ = 0;                 // low bits that were lost on the wire, and are 0
-  uint64_t limit_ = UINT64_MAX;   // hashes from here on cannot be among the k smallest
-  std::vector<uint64_t> values_;  // in no order, with duplicates, fewer than 2 k
+  int shift_ = 0;                // low bits that were lost on the wire, and are 0
+  uint64_t limit_ = UINT64_MAX;  // hashes from here on cannot be among the k smallest
 };
 
 }  // namespace rocksieve
