@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/join_api/differences.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -139,12 +141,13 @@ void AppendJsonValue(const std::string& side, const std::optional<std::string_vi
 
 std::string VerdictName(Verdict verdict) {
   constexpr const char* kNames[] = {"match", "different", "transient", "diverged"};
-  return kNames[static_cast<size_t>(verdict)];
+  const auto index = static_cast<size_t>(verdict);
+  return kNames[index < std::size(kNames) ? index : 1];
 }
 
 std::string FormatDifference(const DifferentRow& row, DiffFormat format,
                              std::string_view column_family) {
-  const auto difference = static_cast<size_t>(row.difference);
+  const size_t difference = std::min(static_cast<size_t>(row.difference), std::size(kWords) - 1);
   std::string line;
   if (format == DiffFormat::kJson) {
     line = "{";
