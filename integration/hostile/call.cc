@@ -10,7 +10,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "lib/transport/server.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 
 namespace rocksieve::join {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "integration/hostile/liar.h"
 #include "lib/join/existing/existing_filters.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 
 namespace rocksieve::join {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "lib/join/session/server_session.h"
 #include "lib/transport/frame.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 
 namespace rocksieve::join {
 namespace {

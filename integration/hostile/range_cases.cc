@@ -4,7 +4,7 @@
 #include <string>
 
 #include "integration/hostile/call.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 
 namespace rocksieve::join {
 namespace {

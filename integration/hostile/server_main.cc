@@ -19,7 +19,7 @@
 
 #include "integration/hostile/liar.h"
 #include "lib/transport/server.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 
 namespace rocksieve::join {
 namespace {

@@ -7,7 +7,7 @@
 #include "integration/hostile/call.h"
 #include "lib/join/existing/existing_filters.h"
 #include "lib/join/memory_account.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 
 namespace rocksieve::join {
 namespace {

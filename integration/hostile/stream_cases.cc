@@ -10,7 +10,7 @@
 
 #include "integration/hostile/call.h"
 #include "lib/join/session/client_session.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 #include "tests/join/in_memory.h"
 
 namespace rocksieve::join {

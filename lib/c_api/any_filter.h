@@ -53,7 +53,7 @@ inline OwnedFilter OpenCopy(std::string_view bytes) {
   if (state != BlockState::kIntact) throw std::invalid_argument(Describe(state));
   auto copy = std::make_unique<char[]>(bytes.size());
   std::memcpy(copy.get(), bytes.data(), bytes.size());
-  OpenedFilter opened = OpenFilter({copy.get(), bytes.size()});  // not written to meanwhile?
+  OpenedFilter opened = OpenFilter({copy.get(), bytes.size()});  // they may have changed
   if (opened.filter == nullptr) throw std::invalid_argument(Describe(opened.state));
   return {std::move(copy), std::move(opened.filter), opened.info};
 }

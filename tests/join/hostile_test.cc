@@ -6,7 +6,7 @@
 #include "lib/join/matching/planner.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/rows/row_batch.h"
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 #include "tests/join/support.h"
 
 namespace rocksieve::join {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/join/bodies.h"
+#include "tests/join/hostile_bodies.h"
 
 #include <algorithm>
 #include <iterator>
