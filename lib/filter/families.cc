@@ -192,9 +192,7 @@ double RateOfRibbon(const FilterBlockInfo& info) {
   if (form == ribbon::Form::kSmall) {
     return ribbon::FalsePositiveRate(ribbon::ColumnsOf(info.parameter), 0);
   }
-  if (!ribbon::ParseTable(info, &table)) return 0;
-  const ribbon::Width width = ribbon::WidthOf(table);
-  return ribbon::FalsePositiveRate(width.columns, width.wide_share);
+  return ribbon::ParseTable(info, &table) ? ribbon::RateOf(table) : 0;
 }
 
 FilterDescription DescribeRibbon(const FilterBlockInfo& info) {

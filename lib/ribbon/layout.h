@@ -194,7 +194,8 @@ bool WriteSmall(Span<const uint64_t> hashes, int columns, uint8_t* payload);
 // The slots that a missing key selects give a value that has nothing to do with its fingerprint, so
 // each column agrees with probability 1/2: the rate is 2^-F exactly, whatever the number of keys
 // (Dillinger, Huebschle-Schneider, Sanders, Walzer 2022, section 2). Where a share of the keys is
-// asked one column more, it is the mean of the two rates.
+// asked one column more, it is the mean of the two rates. Plans take the share of wide groups for
+// that of keys, which is a few percent too low in filters of some hundred keys: RateOf().
 
 inline constexpr double kMinBitsPerKey = 1;
 inline constexpr double kMaxBitsPerKey = 32;

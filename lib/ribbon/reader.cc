@@ -128,6 +128,28 @@ Width WidthOf(const Table& table) {
   return {table.layout.columns, std::max(0.0, 1 - narrow / groups)};
 }
 
+double RateOf(const Table& table) {
+  const auto groups = static_cast<int64_t>(table.layout.groups);
+  const auto first_wide =
+      static_cast<int64_t>(std::min(table.layout.first_wide_group, table.layout.groups));
+  const auto is_wide = [&](int64_t group) { return Folded(group, groups) >= first_wide; };
+  double wide_share = 0;
+  for (uint64_t q = 0; q < table.buckets; q++) {
+    const Bucket bucket = table.directory.At(q);
+    const int64_t end = bucket.first_group + static_cast<int64_t>(bucket.groups);
+    const int64_t wide = std::clamp(first_wide, bucket.first_group, end);
+    const int64_t folded = std::clamp(table.last_unfolded + 1, wide, end);
+    auto wide_rows = static_cast<double>(folded - wide);
+    for (int64_t first = folded; first < end; first++) {
+      for (int distance = 4; distance < kGroupsPerRow; distance++) {
+        wide_rows += is_wide(first) && is_wide(first + 1) && is_wide(first + distance) ? 0.25 : 0;
+      }
+    }
+    wide_share += wide_rows / static_cast<double>(bucket.groups);
+  }
+  return FalsePositiveRate(table.layout.columns, wide_share / static_cast<double>(table.buckets));
+}
+
 std::unique_ptr<Filter> Open(const FilterBlockInfo& info, const Kernel& kernel) {
   switch (FormOf(info)) {
     case Form::kMatchAll:

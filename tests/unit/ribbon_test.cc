@@ -286,9 +286,13 @@ TEST(RibbonPlan, BucketsHardlyStrayFromTheirNominalLengthUnderAnAnchor) {
 
 // The kernels against slow, obvious code.
 
-// As docs/formats/ribbon.md says it, one column after the other.
-bool ObviousQuery(const Table& table, uint64_t hash) {
-  hash = Reseeded(hash, table.reseed);
+// As docs/formats/ribbon.md says it.
+struct ObviousRow {
+  uint64_t y, groups[3];
+  int columns;  // that are asked
+};
+
+ObviousRow ObviousRowOf(const Table& table, uint64_t hash) {
   const auto bucket =
       static_cast<uint64_t>((static_cast<unsigned __int128>(hash) * table.buckets) >> 64);
   uint64_t first = 0, length = 0;
@@ -296,22 +300,31 @@ bool ObviousQuery(const Table& table, uint64_t hash) {
     first += length;
     length = table.directory.At(q).groups;
   }
-  const uint64_t y = hash * (0x9FB21C651E98DF25 + 2 * length);
-  const uint64_t fingerprint = (hash * 0xD6E8FEB86659FD93) >> 32;
-  uint64_t groups[3];
-  groups[0] = first + (((y >> 32) * length) >> 32);
-  groups[1] = groups[0] + 1;
-  groups[2] = groups[0] + 4 + (y >> 30 & 3);
+  ObviousRow row;
+  row.y = hash * (0x9FB21C651E98DF25 + 2 * length);
+  row.groups[0] = first + (((row.y >> 32) * length) >> 32);
+  row.groups[1] = row.groups[0] + 1;
+  row.groups[2] = row.groups[0] + 4 + (row.y >> 30 & 3);
   bool wide = true;
-  for (uint64_t& group : groups) {
+  for (uint64_t& group : row.groups) {
     if (group >= table.layout.groups) group -= 8;
     wide = wide && group >= table.layout.first_wide_group;
   }
-  for (int column = 0; column < table.layout.columns + wide; column++) {
+  row.columns = table.layout.columns + wide;
+  return row;
+}
+
+// One column after the other.
+bool ObviousQuery(const Table& table, uint64_t hash) {
+  hash = Reseeded(hash, table.reseed);
+  const ObviousRow row = ObviousRowOf(table, hash);
+  const uint64_t fingerprint = (hash * 0xD6E8FEB86659FD93) >> 32;
+  for (int column = 0; column < row.columns; column++) {
     uint64_t selected = 0;
     for (int i = 0; i < 3; i++) {
-      selected ^= table.group_bytes[table.layout.Byte(groups[i]) + static_cast<uint64_t>(column)] &
-                  (y >> (32 + 8 * i) & 0xFF);
+      selected ^=
+          table.group_bytes[table.layout.Byte(row.groups[i]) + static_cast<uint64_t>(column)] &
+          (row.y >> (32 + 8 * i) & 0xFF);
     }
     if (std::popcount(selected) % 2 != static_cast<int>(fingerprint >> column & 1)) return false;
   }
@@ -368,6 +381,21 @@ TEST(RibbonKernel, AnswersAsTheObviousQueryOnAnyBytes) {
           }
         }
       }
+    }
+  }
+}
+
+TEST(RibbonReader, RateIsThatOfTheColumnsThatRowsAreAsked) {
+  std::mt19937_64 random(73);
+  for (uint64_t buckets : {1, 2, 20}) {
+    for (double narrow_share : {0.0, 0.1, 0.5, 0.9, 1.0}) {
+      const std::string payload = AnyPayload(9, buckets, narrow_share, &random);
+      Table table;
+      ASSERT_TRUE(ParseTable(InfoOf(payload, 9), &table));
+      constexpr int kRows = 100000;
+      double sum = 0;
+      for (int i = 0; i < kRows; i++) sum += std::ldexp(1, -ObviousRowOf(table, random()).columns);
+      EXPECT_NEAR(RateOf(table) / (sum / kRows), 1, 0.01) << buckets << ", " << narrow_share;
     }
   }
 }
