@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <rocksdb/env.h>
 #include <rocksdb/table.h>
 
 #include "lib/filter/family.h"
@@ -45,12 +46,13 @@ FilterBlock AlwaysTrueBlock() {
 }  // namespace
 
 BitsBuilder::BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-                         std::shared_ptr<Counters> counters, bool is_bytewise,
+                         std::shared_ptr<Counters> counters, std::shared_ptr<KeyOrder> order,
                          std::shared_ptr<const QuerySampler> sampler,
                          std::unique_ptr<AutoDecider> decider)
     : builder_(spec),
       verify_(spec.verified || context.table_options.detect_filter_construct_corruption),
-      is_bytewise_(is_bytewise),
+      order_(std::move(order)),
+      is_bytewise_(order_->is_bytewise() && kRangesAreChecked),
       fit_allocator_(context.table_options.optimize_filters_for_memory),
       level_(context.level_at_creation),
       log_(context.info_log),
@@ -94,6 +96,20 @@ void BitsBuilder::AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& 
 
 size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
 
+void BitsBuilder::CheckOrder() {
+  // Beside other prefixes than the empty one, keys and prefixes ascend in no order.
+  if (!is_bytewise_ || !has_empty_prefix_ || builder_.keys_ascend()) return;
+  order_->Note(false);
+  is_bytewise_ = false;
+  builder_.SetAnswersNoRanges();
+  if (log_ != nullptr) {
+    rocksdb::Warn(log_,
+                  "rocksieve: keys come in another order than the bytewise one: filters of this "
+                  "policy answer for keys from now on, not for ranges. Give column families with "
+                  "another comparator a policy of their own");
+  }
+}
+
 void BitsBuilder::Decide() {
   FilterSpec spec = builder_.spec();
   range::QueryMix mix = sampler_->Mix();
@@ -115,6 +131,7 @@ rocksdb::Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) {
   const Clock::time_point start = Clock::now();
   const uint64_t keys = builder_.key_count();
   no_filter_ = false;
+  CheckOrder();
   if (decider_ != nullptr) Decide();
   // Of keys alone that were not added: whole_key_filtering is off, or the one key is empty.
   no_filter_ = no_filter_ || (builder_.is_keyed() && keys == 0);
@@ -252,7 +269,7 @@ void RangeReader::MayMatch(int num_keys, rocksdb::Slice** keys, bool* may_match)
 bool RangeReader::MayMatchRange(const rocksdb::Slice& prefix) {
   std::string_view begin, end;
   const bool is_known = HeardBounds::OfThisThread().Take(prefix, &begin, &end);
-  if (!answers_ranges_) return MayAfter(RangeEvent::kOtherOrder);
+  if (order_ == nullptr || !order_->is_bytewise()) return MayAfter(RangeEvent::kOtherOrder);
   if (!is_known) return MayAfter(RangeEvent::kNotProven);
   sampler_->CountRange(begin, end);
   // No filter knows whether the empty key is there: builders take it for the prefix.

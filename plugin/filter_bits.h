@@ -29,10 +29,10 @@ namespace rocksieve {
 class BitsBuilder final : public rocksdb::FilterBitsBuilder {
  public:
   // With a decider, which may be null, `spec` is only what is assumed until it decides.
-  // `is_bytewise`: the order of keys is known to be; else range filters answer no ranges.
+  // `order`: range filters answer ranges if it is bytewise. Keys that come in another are noted.
   // `sampler`: what was asked of filters that know ranges; of others, nothing.
   BitsBuilder(const FilterSpec& spec, const rocksdb::FilterBuildingContext& context,
-              std::shared_ptr<Counters> counters, bool is_bytewise,
+              std::shared_ptr<Counters> counters, std::shared_ptr<KeyOrder> order,
               std::shared_ptr<const QuerySampler> sampler,
               std::unique_ptr<AutoDecider> decider = nullptr);
   ~BitsBuilder() override;
@@ -56,12 +56,15 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   size_t MostBytes(size_t keys) const;
 
  private:
+  // A range filter whose keys do not ascend bytewise, and all others of the policy, answer none.
+  void CheckOrder();
   // Lets the decider choose the spec for the keys that are there.
   void Decide();
 
   BlockBuilder builder_;
   const bool verify_;
-  const bool is_bytewise_;
+  const std::shared_ptr<KeyOrder> order_;
+  bool is_bytewise_;
   const bool fit_allocator_;
   const int level_;
   rocksdb::Logger* const log_;
@@ -137,13 +140,13 @@ class SampledReader final : public rocksdb::FilterBitsReader {
 
 class RangeReader final : public rocksdb::FilterBitsReader {
  public:
-  // `is_of_hashes`: the filter was built of the hashes of keys, and passes every range. Without
-  // `answers_ranges`, any filter does.
-  RangeReader(std::unique_ptr<Filter> filter, bool is_of_hashes, bool answers_ranges,
-              std::shared_ptr<QuerySampler> sampler)
+  // `is_of_hashes`: the filter was built of the hashes of keys, and passes every range. Any does if
+  // `order` is null, or no longer bytewise.
+  RangeReader(std::unique_ptr<Filter> filter, bool is_of_hashes,
+              std::shared_ptr<const KeyOrder> order, std::shared_ptr<QuerySampler> sampler)
       : filter_(std::move(filter)),
         is_of_hashes_(is_of_hashes),
-        answers_ranges_(answers_ranges),
+        order_(std::move(order)),
         sampler_(std::move(sampler)) {}
 
   // An empty entry is the prefix of a range; so the empty key itself may always be there, and keys
@@ -155,7 +158,8 @@ class RangeReader final : public rocksdb::FilterBitsReader {
   bool MayMatchRange(const rocksdb::Slice& prefix);
 
   BitsReader filter_;
-  const bool is_of_hashes_, answers_ranges_;
+  const bool is_of_hashes_;
+  const std::shared_ptr<const KeyOrder> order_;
   const std::shared_ptr<QuerySampler> sampler_;
 };
 

@@ -55,16 +55,10 @@ bool Policy::AnswersRanges() const {
 
 void Policy::NoteComparator(const rocksdb::DBOptions& db_options,
                             const rocksdb::ColumnFamilyOptions& cf_options) const {
-  const rocksdb::Comparator* const comparator = cf_options.comparator;
-  if (comparator == rocksdb::BytewiseComparator()) {
-    Order unknown = Order::kUnknown;
-    order_.compare_exchange_strong(unknown, Order::kBytewise);
-  } else {
-    order_ = Order::kOther;
-  }
+  order_->Note(cf_options.comparator == rocksdb::BytewiseComparator());
   if (!AnswersRanges()) return;
   const char* hint = nullptr;
-  if (order_ == Order::kOther) {
+  if (order_->is_other()) {
     hint = "the comparator is not RocksDB's bytewise one: its filters answer for keys, not ranges";
   } else if (!kRangesAreChecked) {
     hint = "RocksDB is older than 7.4: its filters answer for keys, not ranges";
@@ -153,12 +147,11 @@ rocksdb::FilterBitsBuilder* Policy::GetBuilderWithContext(
   in_use_ = true;
   Announce();
   WarnOfPartitions(context);
-  const bool is_bytewise = order_ == Order::kBytewise && kRangesAreChecked;
   if (auto_ != nullptr) {
-    return new BitsBuilder(auto_->usual_spec(), context, counters_, is_bytewise, sampler_,
-                           auto_->NewDecider(context, order_ == Order::kBytewise));
+    return new BitsBuilder(auto_->usual_spec(), context, counters_, order_, sampler_,
+                           auto_->NewDecider(context, order_->is_bytewise()));
   }
-  return new BitsBuilder(spec_, context, counters_, is_bytewise, sampler_);
+  return new BitsBuilder(spec_, context, counters_, order_, sampler_);
 }
 
 std::unique_ptr<rocksdb::FilterBitsReader> Policy::NewReader(OpenedFilter opened) const {
@@ -166,14 +159,14 @@ std::unique_ptr<rocksdb::FilterBitsReader> Policy::NewReader(OpenedFilter opened
   // With rocksieve.auto, filters for lookups also hear what is asked.
   if (is_of_hashes && !AnswersRanges()) {
     std::shared_ptr<LookupSampler> sampler = auto_ == nullptr ? nullptr : auto_->lookup_sampler();
-    if (sampler != nullptr && order_ == Order::kBytewise) {
+    if (sampler != nullptr && order_->is_bytewise()) {
       return std::make_unique<SampledReader>(std::move(opened.filter), std::move(sampler));
     }
     return std::make_unique<BitsReader>(std::move(opened.filter));
   }
-  const bool answers_ranges = order_ == Order::kBytewise && kRangesAreChecked;
-  return std::make_unique<RangeReader>(std::move(opened.filter), is_of_hashes, answers_ranges,
-                                       sampler_);
+  return std::make_unique<RangeReader>(
+      std::move(opened.filter), is_of_hashes,
+      order_->is_bytewise() && kRangesAreChecked ? order_ : nullptr, sampler_);
 }
 
 rocksdb::FilterBitsReader* Policy::GetFilterBitsReader(const rocksdb::Slice& contents) const {

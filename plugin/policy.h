@@ -81,16 +81,13 @@ class Policy final : public rocksdb::FilterPolicy {
   const std::string spec_text_;
   // Set once databases may rely on the policy: from then on nothing about it changes.
   mutable std::atomic<bool> in_use_{false};
-  // Of the column families that this policy was validated for. Range filters are about the bytewise
-  // order alone, and nothing else tells a policy the order.
-  enum class Order { kUnknown, kBytewise, kOther };
-  mutable std::atomic<Order> order_{Order::kUnknown};
   std::string error_;  // empty, or why this policy must not be used
   mutable std::atomic<bool> error_told_{false};
   mutable std::atomic<bool> announced_{false};
   mutable std::atomic<bool> partitions_told_{false};
   const std::unique_ptr<const rocksdb::FilterPolicy> builtin_{rocksdb::NewBloomFilterPolicy(10)};
   const std::shared_ptr<Counters> counters_ = std::make_shared<Counters>();
+  const std::shared_ptr<KeyOrder> order_ = std::make_shared<KeyOrder>();
   const std::shared_ptr<QuerySampler> sampler_ = std::make_shared<QuerySampler>();
   const std::unique_ptr<AutoBuilders> auto_;  // null unless the spec is rocksieve.auto
 };

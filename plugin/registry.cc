@@ -93,7 +93,7 @@ rocksdb::Status ConfigureRangeFilters(std::string_view spec, rocksdb::ColumnFami
         options->comparator->Name() + "; take rocksieve.ribbon:10 for lookups of single keys");
   }
   if (options->prefix_extractor != nullptr &&
-      options->prefix_extractor->GetId() != kRangeExtractorName) {
+      options->prefix_extractor->Name() != std::string_view(kRangeExtractorName)) {
     return rocksdb::Status::InvalidArgument(
         "there is a prefix extractor already, " + options->prefix_extractor->GetId() +
         "; range filters need its place: set it to null first if nothing relies on it, and name "

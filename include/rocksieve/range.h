@@ -18,7 +18,10 @@
 // iterators without an upper bound, reverse ones, total_order_seek.
 //
 // The order must be rocksdb::BytewiseComparator(): with any other comparator, filters answer for
-// single keys only.
+// single keys only. RocksDB shows a policy the comparators of a database that is opened, but
+// neither those of column families that CreateColumnFamily() makes nor that of SstFileWriter:
+// **never give these another comparator with a copy of such options**, or their iterators may miss
+// rows until keys come in an order that bytes do not have.
 #pragma once
 
 #include <string_view>

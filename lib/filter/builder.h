@@ -18,8 +18,8 @@
 
 namespace rocksieve {
 
-// Keys, blocks and memory are as FilterBuilder has them; 8 bytes per key more once
-// KeepKeysForVerification() was called. Thread safety: none.
+// Keys, blocks and memory are as FilterBuilder has them; of a keyed one the keys themselves; as
+// much again, or 8 bytes per key, once KeepKeysForVerification() was called. Thread safety: none.
 class BlockBuilder {
  public:
   // Throws like FilterBuilder.
@@ -53,6 +53,9 @@ class BlockBuilder {
   // Whether it collects the keys themselves, not their hashes: its first spec is of a family whose
   // filters are built of keys.
   bool is_keyed() const { return is_keyed_; }
+
+  // Of a keyed one: whether keys have come in ascending order since the start or the last Finish().
+  bool keys_ascend() const { return keys_.ascend(); }
 
   // 0 if and only if nothing was added since the start or the last Finish().
   size_t key_count() const { return is_keyed_ ? keys_.size() : hashes_.size(); }

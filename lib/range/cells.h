@@ -99,6 +99,8 @@ class KeyList {
 
   // Keys that are there, adjacent duplicates counted once.
   uint64_t size() const { return size_; }
+  // Whether they have come so.
+  bool ascend() const { return sorted_; }
 
   // Sorts, and drops duplicates, if that is needed. All below REQUIRES it.
   void Sort();

@@ -19,6 +19,27 @@
 
 namespace rocksieve {
 
+// The order of keys in the tables of a policy, as far as it is known. Range filters are about the
+// bytewise order alone, and a policy learns of comparators only where a database is opened: not
+// those of SstFileWriter, nor of column families that CreateColumnFamily() makes. Thread-safe.
+class KeyOrder {
+ public:
+  void Note(bool is_bytewise) {
+    Order unknown = Order::kUnknown;
+    if (is_bytewise) {
+      order_.compare_exchange_strong(unknown, Order::kBytewise);
+    } else {
+      order_ = Order::kOther;  // for good
+    }
+  }
+  bool is_bytewise() const { return order_.load(std::memory_order_relaxed) == Order::kBytewise; }
+  bool is_other() const { return order_.load(std::memory_order_relaxed) == Order::kOther; }
+
+ private:
+  enum class Order { kUnknown, kBytewise, kOther };
+  std::atomic<Order> order_{Order::kUnknown};
+};
+
 // Counts what is asked of a policy's range filters, for the filters that it builds next.
 // Thread-safe. Every sixteenth query of a thread is looked at, which costs the others about a
 // nanosecond; counts are halved now and then, so that they follow what is asked now.
