@@ -307,5 +307,22 @@ TEST(LookupSampler, ThreadsMayAskAndTakeAtOnce) {
   for (size_t t = 0; t < 3; t++) threads[t].join();
 }
 
+TEST(LookupSampler, HearsNothingWhileAThreadEnds) {
+  LookupSampler sampler;
+  struct Last {
+    LookupSampler* sampler = nullptr;
+    ~Last() {
+      for (uint64_t i = 0; i < 2000; i++) Ask(sampler, i, i % 8 == 0);
+    }
+  };
+  std::thread([&] {
+    static thread_local Last last;  // before what the sampler has of the thread, so it goes after
+    last.sampler = &sampler;
+    Ask(&sampler, 0, false);
+    for (uint64_t i = 0; i < 2000; i++) Ask(&sampler, i, false);
+  }).join();
+  EXPECT_GT(sampler.absent_count(), 0u);
+}
+
 }  // namespace
 }  // namespace rocksieve

@@ -137,10 +137,18 @@ class ListeningThread {
   Bytes refused_bytes_[kMostRefused], passed_bytes_;
 };
 
-// On the heap, since the static memory of threads is small.
+// Outlives the thread's objects: what is asked while they are destroyed is not heard.
+static __thread bool is_over = false;
+
+// On the heap, since the static memory of threads is small. Null once the thread ends.
 static ListeningThread* ThisThread() {
-  static thread_local const std::unique_ptr<ListeningThread> thread(new ListeningThread);
-  return thread.get();
+  struct Owner {
+    const std::unique_ptr<ListeningThread> thread = std::make_unique<ListeningThread>();
+    ~Owner() { is_over = true; }
+  };
+  if (is_over) return nullptr;
+  static thread_local const Owner owner;
+  return owner.thread.get();
 }
 
 bool ListeningThread::LearnReads(const ThreadReads& now) {
@@ -230,6 +238,7 @@ void ListeningThread::Refuse(LookupSampler* sampler, std::string_view key, uint6
 
 void LookupSampler::Hear(std::string_view key, uint64_t hash, bool passed) {
   ListeningThread* const thread = ThisThread();
+  if (thread == nullptr) return;
   thread->LearnWhatPassedMeant(this, false);
   if ((hash & kUnheardHashes) == 0) thread->HearSingle(this, key, hash, passed);
 }
@@ -237,6 +246,7 @@ void LookupSampler::Hear(std::string_view key, uint64_t hash, bool passed) {
 void LookupSampler::HearBatch(const HeardKeys& heard, const rocksdb::Slice* const* keys,
                               const uint64_t* hashes, const bool* passed, int count) {
   ListeningThread* const thread = ThisThread();
+  if (thread == nullptr) return;
   thread->LearnWhatPassedMeant(this, true);
   for (uint64_t bits = heard.bits_; bits != 0;) {
     const int bit = 63 - __builtin_clzll(bits);
