@@ -110,6 +110,8 @@ class InsteadOf(Sandbox):
         for name, spec, preload, said in (
                 ("spec", "rocksieve.blom:10", PLUGIN, "ROCKSIEVE_INSTEAD_OF: RocksDB's own filters are "
                                                       "used: .*blom.*for example"),
+                ("bytes", "rocksieve.auto:512MB:bloom", PLUGIN, "ROCKSIEVE_INSTEAD_OF: RocksDB's own filters "
+                                                                "are used: a budget of bytes .*auto:10"),
                 ("no build", "rocksieve.ribbon:10", shutil.copy(PLUGIN, self.directory),
                  "the RocksDB in this process is")):
             with self.subTest(name):

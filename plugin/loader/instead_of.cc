@@ -6,6 +6,7 @@
 // three take and return what C has, so that they are written without RocksDB's headers.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <atomic>
 
@@ -25,6 +26,15 @@ constexpr double kLeastBitsPerKey = 0.5;
 
 std::atomic<bool> told{false};
 
+// Programs that ask for RocksDB's own filters have no listener that would keep one.
+bool HasBudgetOfBytes(const char* spec) {
+  constexpr char kAuto[] = "rocksieve.auto:";
+  if (strncmp(spec, kAuto, strlen(kAuto)) != 0) return false;
+  const char* const budget = spec + strlen(kAuto);
+  const size_t length = strcspn(budget, ":");
+  return length > 0 && budget[length - 1] == 'B';
+}
+
 // Null: RocksDB's own policy is wanted, or has to do.
 void* PolicyInstead(const char* kind, double bits_per_key, void* caller, void* real) {
   const char* const spec = InsteadOf();
@@ -33,7 +43,8 @@ void* PolicyInstead(const char* kind, double bits_per_key, void* caller, void* r
   if (!(bits_per_key >= kLeastBitsPerKey)) return nullptr;
   if (!LoadFor(real) || !IsServed(real)) return nullptr;
   char* error = nullptr;
-  void* const policy = rocksieve_filterpolicy_create(spec, &error);
+  const bool is_refused = HasBudgetOfBytes(spec);
+  void* const policy = is_refused ? nullptr : rocksieve_filterpolicy_create(spec, &error);
   if (!told.exchange(true)) {
     if (policy != nullptr) {
       fprintf(stderr,
@@ -41,7 +52,10 @@ void* PolicyInstead(const char* kind, double bits_per_key, void* caller, void* r
               spec, kind, bits_per_key);
     } else {
       fprintf(stderr, "rocksieve: ROCKSIEVE_INSTEAD_OF: RocksDB's own filters are used: %s\n",
-              error != nullptr ? error : "no memory");
+              is_refused ? "a budget of bytes needs a listener; take one of bits per entry, for "
+                           "example rocksieve.auto:10"
+              : error != nullptr ? error
+                                 : "no memory");
     }
   }
   free(error);
