@@ -38,7 +38,8 @@ ROCKSIEVE_EXPORT rocksdb::Status NewFilterPolicy(
 
 // The filters of one family that were built for files of one level.
 struct FiltersBuilt {
-  // "bloom", "cuckoo", "ribbon"; "none" where rocksieve.auto found a filter not worth its memory.
+  // "bloom", "cuckoo", "ribbon", "range"; "none" where rocksieve.auto found a filter not worth its
+  // memory, or where a range filter got no keys, without whole_key_filtering.
   std::string family;
   // Where their files were created; RocksDB may have moved them deeper since, as they are. Flushes
   // create files at level 0. -1 if RocksDB does not say: SstFileWriter, repair.
