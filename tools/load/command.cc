@@ -152,6 +152,10 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
   RETURN_IF_ERROR(LineStatus(reader));
   std::unique_ptr<Target> target;
   RETURN_IF_ERROR(Target::Open(options.target, &target));
+  if (target->family()->GetComparator()->timestamp_size() > 0) {
+    return Status::InvalidArgument("keys of " + options.target.directory +
+                                   " have timestamps, which lines of text cannot give");
+  }
 
   progress->Begin("loading", reader.total_bytes(), /*units_are_bytes=*/true);
   Loaded loaded;
@@ -261,7 +265,8 @@ Status Ingest(const IngestOptions& options, Progress* progress, Json* document) 
       target->db()->IngestExternalFile(target->family(), options.files, ingesting);
   if (status.ok()) return status;
   return Status::IOError("cannot ingest into " + options.target.directory + ": " +
-                         status.ToString() + "\nNothing was ingested.");
+                         status.ToString() +
+                         "\nNothing was ingested. A database's own SST files cannot be.");
 }
 
 std::string IngestedInWords(const Json& ingested) {
