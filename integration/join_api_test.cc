@@ -224,6 +224,17 @@ TEST_F(JoinApi, ShardsAreJoinedTogether) {
   EXPECT_EQ(report.local_only_keys, RowsOf(here_, there_, false).size());
   EXPECT_EQ(report.range_reports.size(), report.ranges);
   EXPECT_EQ(report.attempts, 2u);
+  // Of a key that both have, the row of the first.
+  for (int i = 0; i < 2; i++) ASSERT_TRUE(dbs[i]->Put({}, "shared", std::to_string(i)).ok());
+  const std::string file = directory_ + "/shards.sst";
+  uint64_t rows = 0;
+  const rocksdb::Status status =
+      JoinToSst(Operation::kDifference, Here(), peer, {}, rocksdb::Options(), file, &rows, nullptr);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(rows, RowsOf(there_, here_, false).size() + 1);
+  ASSERT_TRUE(here_db_->IngestExternalFile({file}, {}).ok());
+  std::string value;
+  EXPECT_TRUE(here_db_->Get({}, "shared", &value).ok() && value == "0") << value;
   servers.clear();
 }
 

@@ -359,11 +359,13 @@ TEST(SstSink, SortsWhatComesInAnotherOrder) {
     for (int i = 3000; i-- > 0;) {
       model[PresentKey(i)] = std::to_string(i);
       Must((*sink)->Add({PresentKey(i), std::to_string(i)}, Side::kServer));
+      Must((*sink)->Add({PresentKey(i), "of another server"}, Side::kServer));
       if (i % 100 == 0) Must((*sink)->Commit());
     }
     Must((*sink)->Add({"discarded", ""}, Side::kServer));
     Must((*sink)->Discard());
     Must((*sink)->Finish());
+    EXPECT_EQ((*sink)->rows(), model.size());
   }
   const auto source = SstSource::Open(path);
   Must(source.status());

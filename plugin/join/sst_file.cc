@@ -102,6 +102,8 @@ absl::Status SstSink::Commit() {
 }
 
 absl::Status SstSink::Write(const Row& row) {
+  if (rows_ > 0 && row.key == last_key_) return absl::OkStatus();
+  last_key_ = row.key;
   rows_++;
   return FromRocksDb(writer_.Put(rocksdb::Slice(row.key.data(), row.key.size()),
                                  rocksdb::Slice(row.value.data(), row.value.size())),

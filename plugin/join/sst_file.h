@@ -59,7 +59,8 @@ struct SstSinkOptions {
 //   rocksieve join --op=difference --format=sst --output=missing.sst ...
 //   ldb --db=DIR ingest_extern_sst missing.sst        (or DB::IngestExternalFile())
 //
-// The file appears under its name only when it is finished. Each key may come once.
+// The file appears under its name only when it is finished. Of rows with the same key it has the
+// first: servers may share keys.
 class SstSink final : public Sink {
  public:
   static absl::StatusOr<std::unique_ptr<SstSink>> Open(const std::string& path,
@@ -86,6 +87,7 @@ class SstSink final : public Sink {
   const std::unique_ptr<PendingFile> file_;
   rocksdb::SstFileWriter writer_;
   uint64_t rows_ = 0;
+  std::string last_key_;  // of the rows_
 };
 
 }  // namespace rocksieve::join

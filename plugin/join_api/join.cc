@@ -192,8 +192,9 @@ rocksdb::Status JoinToFile(Operation operation, const Input& input, const Peer& 
     ASSIGN_OR_RETURN(std::unique_ptr<ResultFileSink> sink,
                      ResultFileSink::Open(file, operation, /*sort=*/IsExpression(peer.on)));
     const absl::Status joined = JoinWholeRows(operation, input, peer, options, sink.get(), report);
+    const absl::Status finished = joined.ok() ? sink->Finish() : joined;
     if (rows != nullptr) *rows = sink->rows();
-    return joined.ok() ? sink->Finish() : joined;
+    return finished;
   });
   return ToRocksDb(status);
 }

@@ -70,7 +70,8 @@ class ResultFileSink final : public ResultSink {
   // After the join.
   absl::Status Finish();
 
-  uint64_t rows() const { return committed_; }
+  // Of the file, once it is finished.
+  uint64_t rows() const { return sst_ != nullptr ? sst_->rows() : committed_; }
 
  private:
   ResultFileSink(const ResultFile& file, Operation operation, bool sort)
