@@ -29,6 +29,19 @@ TEST_F(JoinApi, Cancelled) {
   EXPECT_TRUE(status.IsAborted()) << status.ToString();
 }
 
+TEST_F(JoinApi, ForEverIsNotAtOnce) {
+  constexpr auto kForEver = std::chrono::milliseconds::max();
+  ServeOptions serve;
+  serve.session_time = serve.silence = serve.keep = kForEver;
+  JoinOptions options;
+  options.timeout = options.silence = kForEver;
+  options.most_row_bytes = UINT64_MAX;
+  options.attempts = 1;
+  EXPECT_EQ(Joined(Operation::kDifference, Here(), Serve(serve), options),
+            RowsOf(there_, here_, false));
+  server_->Shutdown(kForEver);  // nothing is under way
+}
+
 TEST_F(JoinApi, ErrorsSayWhatIsWrong) {
   const Peer peer = Serve();
   const auto join = [&](Peer with, JoinOptions options = {}) {

@@ -137,7 +137,7 @@ class DiffRun {
     for (int64_t i = 1; i <= looks; i++) {
       look.parts = recheck_.Suspects();
       if (look.parts.empty()) return absl::OkStatus();
-      RETURN_IF_ERROR(WaitUntil(begin + options_.recheck * i / looks));
+      RETURN_IF_ERROR(WaitUntil(begin + std::min(options_.recheck, kLongest) * i / looks));
       recheck_.BeginLook();
       DifferencePairs pairs([this](const DifferencePair& pair) {
         recheck_.Look(pair);

@@ -41,9 +41,6 @@ namespace {
 
 using Clock = Cancellation::Clock;
 
-// So that a timeout of "for ever" does not run over.
-constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 10);
-
 absl::Status Check(const Input& input, const Peer& peer, const JoinOptions& options) {
   if (input.impl() == nullptr) {
     return absl::InvalidArgumentError("the input is empty: make it with Input::OfDatabase() first");
@@ -118,7 +115,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.request = {peer.column_family, peer.on};
   remote.client.keys_are_unique = IsUniqueJoinKey(peer.on);
   remote.strategy = options.strategy;
-  remote.limits.exchange.silence = options.silence;
+  remote.limits.exchange.silence = std::min(options.silence, kLongest);
   remote.most_attempts = options.attempts;
   remote.note = options.note;
   remote.keep_ranges = options.report_ranges;

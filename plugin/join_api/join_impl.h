@@ -3,6 +3,7 @@
 // on and as one moment has them; and what all joins that programs ask for go through.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,9 @@
 #include "plugin/database/read_only_snapshot.h"
 
 namespace rocksieve::join {
+
+// At most, of times that callers choose: so that "for ever" does not run over.
+inline constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 10);
 
 // What is joined on, with the caller's extractors.
 absl::StatusOr<JoinKeyExpression> JoinKeyExpressionOf(const std::string& on,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <rocksieve/join/server.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -169,11 +170,11 @@ JoinServiceOptions ServiceOptionsOf(const ServedDatabase& served, const ServeOpt
   service.most_sessions = options.most_sessions;
   service.most_sessions_per_peer = options.most_sessions_per_peer;
   service.tokens = options.tokens;
-  service.session_time = options.session_time;
-  service.limits.exchange.silence = options.silence;
+  service.session_time = std::min(options.session_time, kLongest);
+  service.limits.exchange.silence = std::min(options.silence, kLongest);
   service.memory_bytes = options.memory_bytes;
   service.threads = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
-  service.views.keep = options.keep;
+  service.views.keep = std::min(options.keep, kLongest);
   if (options.report) {
     service.report = [report = options.report](const SessionReport& session) {
       report({session.peer, ToRocksDb(session.status), session.seconds,
@@ -222,7 +223,9 @@ rocksdb::Status JoinServer::Reload(const Credentials& credentials,
                                    const std::vector<std::string>& tokens) {
   return ToRocksDb(impl_->server->Reload(SecurityOf(credentials), tokens));
 }
-void JoinServer::Shutdown(std::chrono::milliseconds grace) { impl_->server->Shutdown(grace); }
+void JoinServer::Shutdown(std::chrono::milliseconds grace) {
+  impl_->server->Shutdown(std::min(grace, kLongest));
+}
 
 rocksdb::Status JoinServer::Start(const ServedDatabase& served, const std::string& address,
                                   const Credentials& credentials, const ServeOptions& options,

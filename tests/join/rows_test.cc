@@ -89,8 +89,10 @@ TEST(RowBatch, ABatchIsNotUnpackedToMoreThanOneHolds) {
 TEST(RowBatch, ARowThatIsTooLargeIsRefusedAtItsBeginning) {
   const Table rows = {{"key", std::string(1'000'000, 'v')}};
   RowBatchReader enough(/*with_keys=*/true, 1'000'010), too_little(/*with_keys=*/true, 900'000);
+  RowBatchReader any(/*with_keys=*/true, UINT64_MAX);
   const std::vector<std::string> batches = Batches(rows, /*with_keys=*/true);
   EXPECT_TRUE(ReadAll(batches, &enough) == rows);
+  EXPECT_TRUE(ReadAll(batches, &any) == rows);
   const absl::Status status = Read(&too_little, batches.front());
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
 }

@@ -328,7 +328,9 @@ absl::Status RowBatchReader::Read(
           absl::StrCat("the other side sends a row of more than the ", most_row_bytes_,
                        " bytes that are allowed: allow more (--largest-row)"));
     };
-    if (head / 2 > most_row_bytes_ || rest_.size() - taken > most_row_bytes_ + kRowBatchBytes) {
+    const size_t rest_bytes = rest_.size() - taken;
+    if (head / 2 > most_row_bytes_ ||
+        rest_bytes - std::min(rest_bytes, kRowBatchBytes) > most_row_bytes_) {
       return too_large();
     }
     uint64_t shared = 0;
