@@ -61,6 +61,8 @@ TEST(RowBatch, KeysDoNotGrowBeyondWhatARowMayHave) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST(FreeBytes, AreTheMostIfNobodyCanTell) { EXPECT_EQ(FreeBytes("/nowhere"), UINT64_MAX); }
+
 TEST(RowBatch, RowsOfEverySizeComeBack) {
   std::mt19937_64 random(31);
   Table rows;

@@ -32,7 +32,7 @@ std::string Chosen(const std::string& directory) {
 uint64_t FreeBytes(const std::string& directory) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(Chosen(directory), error);
-  return error ? 0 : space.available;
+  return error ? UINT64_MAX : space.available;
 }
 
 absl::StatusOr<std::unique_ptr<TemporaryFile>> TemporaryFile::Create(const std::string& directory) {

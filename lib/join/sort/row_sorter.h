@@ -27,7 +27,8 @@
 
 namespace rocksieve::join {
 
-// What is free for files in a directory, as TemporaryFile::Create() has it; 0 if nobody can tell.
+// What is free for files in a directory, as TemporaryFile::Create() has it; UINT64_MAX if nobody
+// can tell.
 uint64_t FreeBytes(const std::string& directory);
 
 // A file that has no name, so that nothing is left behind however the process ends.
