@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of keys: what is written is read, in bounded memory, and nothing else is. Sorted text as a
 // source; and what sinks write, and that discarded rows leave no trace.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -364,6 +365,10 @@ TEST(Sinks, NameTheFileThatCannotBeWritten) {
   ASSERT_TRUE(full.ok()) << full.status();
   EXPECT_TRUE((*full)->Append("bytes").ok());
   EXPECT_TRUE(absl::IsResourceExhausted((*full)->Commit()));
+  // What is not written is no damage.
+  const auto closed = RevocableFile::OfDescriptor(open("/dev/null", O_RDONLY), "a closed output");
+  ASSERT_TRUE(closed.ok() && (*closed)->Append("bytes").ok());
+  EXPECT_TRUE(absl::IsInternal((*closed)->Commit()));
 }
 
 }  // namespace

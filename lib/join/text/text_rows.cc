@@ -207,7 +207,7 @@ absl::Status RevocableFile::Discard() {
   if (ftruncate(descriptor_, end) == 0 && lseek(descriptor_, end, SEEK_SET) == end) {
     return absl::OkStatus();
   }
-  return absl::DataLossError(
+  return absl::InternalError(
       absl::StrCat("cannot take back what was written to ", name_, ": ", std::strerror(errno)));
 }
 
@@ -219,7 +219,7 @@ absl::Status RevocableFile::Write(std::string_view bytes) {
       const std::string what = absl::StrCat("cannot write ", name_, ": ", std::strerror(errno));
       return errno == ENOSPC || errno == EDQUOT || errno == EFBIG
                  ? absl::ResourceExhaustedError(what)
-                 : absl::DataLossError(what);
+                 : absl::InternalError(what);
     }
     bytes.remove_prefix(static_cast<size_t>(written));
   }
