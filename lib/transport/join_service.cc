@@ -78,9 +78,7 @@ std::string NameOf(absl::StatusCode code) {
   return absl::AsciiStrToLower(absl::StatusCodeToString(code));
 }
 
-absl::Status ServerEnds() {
-  return absl::UnavailableError("the server is being shut down: join again when it is back");
-}
+absl::Status ServerEnds() { return absl::UnavailableError(kServerEnds); }
 
 // Calls whose callers have not said anything yet. They cost no thread, are few, and end after a
 // while: whoever means to join speaks at once. Thread-safe.

@@ -267,7 +267,9 @@ absl::Status RemoteSession::Greet(const Remote& remote, const ViewRequest& reque
       return absl::UnavailableError(
           "the server dropped the call unheard: it was just ending, or took new certificates");
     }
-    if (absl::IsUnavailable(status)) return ConnectError(remote.address, remote.insecure, status);
+    if (absl::IsUnavailable(status) && status.message() != kServerEnds) {
+      return ConnectError(remote.address, remote.insecure, status);
+    }
     return SaidByServer(status);
   }
   const v1::Started& started = stream->greeting().started();

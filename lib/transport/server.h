@@ -36,6 +36,8 @@ namespace rocksieve::join {
 
 inline constexpr uint32_t kTransportVersion = 1;
 inline constexpr char kJoinServiceName[] = "rocksieve.join.v1.Join";
+// What sessions are told when the server ends.
+inline constexpr char kServerEnds[] = "the server is being shut down: join again when it is back";
 
 // One session, when it has ended.
 struct SessionReport {

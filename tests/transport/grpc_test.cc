@@ -371,6 +371,10 @@ TEST(HostileServer, DoesNotKeepTheRulesOfTheService) {
   // What gRPC says for a server that ends, or takes new certificates, as a call comes.
   const grpc::Status dropped(grpc::StatusCode::CANCELLED, "CANCELLED");
   ExpectError(HostileServer(nothing, 1, true, dropped), "new certificates (after 2 attempts)");
+  // A server's own word, when it ends while it opens the rows.
+  const grpc::Status ends(grpc::StatusCode::UNAVAILABLE, kServerEnds);
+  ExpectError(HostileServer(nothing, 1, true, ends),
+              std::string("the other side failed: ") + kServerEnds + " (after 2 attempts)");
 }
 
 }  // namespace
