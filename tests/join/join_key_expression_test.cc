@@ -97,6 +97,10 @@ TEST(JsonPointer, WhatIsNotJsonHasNothing) {
   for (const char* json : {"", "{", "{\"a\":1", "{\"a\":1}x", "a", "{\"a\":\"\xff\"}", "[1,]"}) {
     EXPECT_EQ(FindJson("/a", json), std::nullopt) << json;
   }
+  // A parser may take a zero byte for the end.
+  for (const std::string json : {"{\"a\":1}", "{\"a\":1e999}"}) {
+    EXPECT_EQ(FindJson("/a", json + '\0' + json), std::nullopt) << json;
+  }
   EXPECT_EQ(FindJson("/a", std::string(200000, '[')), std::nullopt);
 }
 

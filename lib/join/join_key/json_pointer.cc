@@ -278,6 +278,8 @@ absl::StatusOr<JsonPointer> JsonPointer::Parse(std::string_view text) {
 }
 
 bool JsonPointer::Find(std::string_view json, std::string* scalar) const {
+  if (json.find('\0') != std::string_view::npos)
+    return false;  // the end of the text for the parser
   Finder finder(names_, json, scalar);
   if (Json::sax_parse(json.begin(), json.end(), &finder)) return finder.found();
   if (!finder.overflowed()) return false;
