@@ -11,7 +11,6 @@
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
-#include <absl/strings/str_replace.h>
 
 #include "support/text.h"
 
@@ -50,6 +49,29 @@ size_t PathBytes(std::string_view text) {
       text.substr(0, 1) == "/" || text.substr(0, 2) == "./" || text.substr(0, 3) == "../";
   if (!begins) return 0;
   return std::min(text.find_first_of(" \t\n'\"`:,;<>()[]{}|"), text.size());
+}
+
+// A name without a slash may be in words that are no path: "data" in "database".
+std::string WithoutKnown(std::string_view text, std::string_view directory) {
+  const bool is_word = directory.find('/') == std::string_view::npos;
+  const auto goes_on = [&](size_t i) {
+    return is_word && i < text.size() && std::isalnum(static_cast<unsigned char>(text[i]));
+  };
+  std::string rest;
+  size_t begin = 0;
+  for (size_t at; (at = text.find(directory, begin)) != std::string_view::npos;) {
+    const size_t end = at + directory.size();
+    rest.append(text.substr(begin, at - begin));
+    begin = end;
+    if ((at > 0 && goes_on(at - 1)) || goes_on(end)) {
+      rest.append(directory);
+    } else if (text.substr(end, 1) == "/") {
+      begin++;
+    } else {
+      rest.append(kADirectory);
+    }
+  }
+  return rest.append(text.substr(begin));
 }
 
 }  // namespace
@@ -121,8 +143,7 @@ absl::Status Printable(const absl::Status& status) {
 std::string WithoutDirectories(std::string_view text, const std::vector<std::string>& known) {
   std::string rest(text);
   for (const std::string& directory : known) {
-    if (directory.size() < kShortestKnown) continue;
-    rest = absl::StrReplaceAll(rest, {{directory + "/", ""}, {directory, kADirectory}});
+    if (directory.size() >= kShortestKnown) rest = WithoutKnown(rest, directory);
   }
   const std::string_view all(rest);
   std::string clean;

@@ -41,7 +41,8 @@ absl::Status Printable(const absl::Status& status);
 // A message that says nothing of this machine's directories: of each path in it, the last name. A
 // path begins with a slash, "./" or "../", at the start of the text or after a space, a quote, a
 // colon, an equals sign or a bracket that is not part of a word.
-// Those of `known` are found wherever they stand, with spaces in their names and as relative paths.
+// Those of `known` are found wherever they stand, with spaces in their names and as relative paths;
+// a name without a slash where it is no part of a word.
 std::string WithoutDirectories(std::string_view text, const std::vector<std::string>& known = {});
 absl::Status WithoutDirectories(const absl::Status& status,
                                 const std::vector<std::string>& known = {});

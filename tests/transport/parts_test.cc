@@ -269,7 +269,7 @@ TEST(Printable, IsBoundedAndNeverHasAControlCharacter) {
 }
 
 TEST(WithoutDirectories, LeavesNamesOfFiles) {
-  const std::vector<std::string> known = {"/srv/our db", "some/where"};
+  const std::vector<std::string> known = {"/srv/our db", "some/where", "data"};
   for (const auto& [text, clean] : std::map<std::string, std::string>{
            {"IO error: While open a file: /var/lib/our db/000012.sst: No such file",
             "IO error: While open a file: our db/000012.sst: No such file"},
@@ -280,8 +280,9 @@ TEST(WithoutDirectories, LeavesNamesOfFiles) {
            {"(/var/db/CURRENT)", "(CURRENT)"},
            {"/", "a directory"},
            {"IO error: /srv/our db/000012.sst: gone", "IO error: 000012.sst: gone"},
-           {"cannot open some/where/CURRENT in /srv/our db",
-            "cannot open CURRENT in a directory"}}) {
+           {"cannot open some/where/CURRENT in /srv/our db", "cannot open CURRENT in a directory"},
+           {"no states of its database: data/CURRENT, 'data'.",
+            "no states of its database: CURRENT, 'a directory'."}}) {
     EXPECT_EQ(WithoutDirectories(text, known), clean);
   }
   // Expressions and fractions.
