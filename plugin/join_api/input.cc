@@ -87,13 +87,13 @@ KeyInterval IntervalOf(const rocksdb::ReadOptions& read) {
   return interval;
 }
 
-// The rows of a file, by their join keys; `open` takes which values are to be given, and gives an
-// absl::StatusOr of a unique_ptr to a source.
+// The rows of a file, by their join keys; `open` takes which values are to be given, and what may
+// cancel it, and gives an absl::StatusOr of a unique_ptr to a source.
 template <typename OpenFile>
 Input::Impl::TakeSnapshot OpeningFile(OpenFile open, const SortOptions& sort) {
   return [=](const JoinKeyExpression& expression) -> RowsSnapshot {  // files do not change
     return {[=](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
-      ASSIGN_OR_RETURN(auto rows, open(ValuesFor(expression)));
+      ASSIGN_OR_RETURN(auto rows, open(ValuesFor(expression), cancellation));
       return ByJoinKey(std::move(rows), expression, sort, cancellation);
     }};
   };
@@ -259,7 +259,7 @@ rocksdb::Status Input::OfDirectory(const std::string& directory, const std::stri
 
 rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& rocksdb_options,
                              const InputOptions& options, Input* input) {
-  const auto open = [path, rocksdb_options](RowValues values) {
+  const auto open = [path, rocksdb_options](RowValues values, const Cancellation*) {
     return SstSource::Open(path, rocksdb_options, values);
   };
   return Make(options, OpeningFile(open, SortingOf(options)), {}, &input->impl_);
@@ -267,7 +267,11 @@ rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& ro
 
 rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions& options,
                                     Input* input) {
-  const auto open = [path](RowValues) { return SortedTextSource::Open(path); };
+  const auto open = [path](RowValues, const Cancellation* cancellation) {
+    return SortedTextSource::Open(path, [cancellation] {
+      return cancellation == nullptr ? absl::OkStatus() : cancellation->Check();
+    });
+  };
   return Make(options, OpeningFile(open, SortingOf(options)), {}, &input->impl_);
 }
 

@@ -166,6 +166,8 @@ TEST(SortedText, SaysWhichLineIsWrong) {
   const absl::Status missing = SortedTextSource::Open("/nowhere").status();
   EXPECT_NE(missing.message().find("/nowhere"), absl::string_view::npos) << missing;
   EXPECT_FALSE(SortedTextSource::Open("/dev/null").ok());
+  const auto cancelled = [] { return absl::CancelledError("enough"); };
+  EXPECT_TRUE(absl::IsCancelled(SortedTextSource::Open(file.path(), cancelled).status()));
 }
 
 TEST(SortedText, NoticesAChangedFile) {

@@ -39,7 +39,8 @@ Row RowOf(std::string_view line) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(
+    const std::string& path, const std::function<absl::Status()>& check) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     return absl::NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
@@ -50,7 +51,7 @@ absl::StatusOr<std::unique_ptr<SortedTextSource>> SortedTextSource::Open(const s
     return absl::InvalidArgumentError(absl::StrCat(
         path, " is no regular file, and cannot be read more than once; join a copy of it"));
   }
-  RETURN_IF_ERROR(source->CheckLines());
+  RETURN_IF_ERROR(source->CheckLines(check));
   return source;
 }
 
@@ -65,13 +66,15 @@ std::string SortedTextSource::StateOfFile() const {
   return absl::StrCat(file.st_size, " ", file.st_mtim.tv_sec, " ", file.st_mtim.tv_nsec);
 }
 
-absl::Status SortedTextSource::CheckLines() {
+absl::Status SortedTextSource::CheckLines(const std::function<absl::Status()>& check) {
   LineReader lines(descriptor_, path_);
   std::string_view line;
   std::string last_key;
   uint64_t number = 0, offset = 0;
   for (; lines.Next(&line); offset = lines.offset()) {
-    number++;
+    if (number++ % 1024 == 0 && check) {
+      RETURN_IF_ERROR(check());
+    }
     const Row row = RowOf(line);
     const int order = number == 1 ? 1 : row.key.compare(last_key);
     if (order < 0) {

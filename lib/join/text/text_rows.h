@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@ namespace rocksieve::join {
 class SortedTextSource final : public Source {
  public:
   // FailedPrecondition, with the number of the line, if it is not sorted.
-  static absl::StatusOr<std::unique_ptr<SortedTextSource>> Open(const std::string& path);
+  // `check` is asked now and then whether to go on; may be empty.
+  static absl::StatusOr<std::unique_ptr<SortedTextSource>> Open(
+      const std::string& path, const std::function<absl::Status()>& check = nullptr);
   ~SortedTextSource() override;
 
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
@@ -36,7 +39,7 @@ class SortedTextSource final : public Source {
   };
 
   SortedTextSource(std::string path, int descriptor);
-  absl::Status CheckLines();
+  absl::Status CheckLines(const std::function<absl::Status()>& check);
   // Size and time of the last change, as text.
   std::string StateOfFile() const;
 
