@@ -253,9 +253,10 @@ void Listener::Stop() {
     [[maybe_unused]] const ssize_t written = write(stop_.number(), &one, sizeof(one));
     thread_.join();
   }
-  sockets_.clear();
+  // While it still listens: nobody else does there yet.
   if (!own_path_.empty()) unlink(own_path_.c_str());
   own_path_.clear();
+  sockets_.clear();
 }
 
 void Listener::TakeConnections() {
