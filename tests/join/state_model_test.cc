@@ -197,6 +197,17 @@ TEST(StateModel, ServerTakesWhatItsTableAllows) {
   EXPECT_GT(Walk(actions.size(), run), 50'000);
 }
 
+TEST(ServerSession, SendsRowsWithANullKeyAgainBeforeTheyAreThrough) {
+  MemorySource source(kTheirs);
+  ServerSession side(&source, ServerSessionOptions());
+  Hello hello;
+  hello.operation = Operation::kDifference;
+  EXPECT_TRUE(side.Receive(Encode(hello)).ok());
+  for (const auto& [attempt, taken] : {std::pair(0u, true), {0u, false}, {1u, true}, {0u, false}}) {
+    EXPECT_EQ(side.Receive(Encode(Fetch{kAbsentRange, attempt})).ok(), taken) << attempt;
+  }
+}
+
 // --------------------------------------------------------------------------------- Client
 
 const Table kOurs = {{"a1", "x"}, {"a2", "x"}, {"b2", "x"}, {"b9", "x"}, {"c1", "x"}};

@@ -151,6 +151,7 @@ class AbsentRowsWriter {
  public:
   AbsentRowsWriter(Source* source, uint32_t attempt);
   absl::Status Next(Rows* rows);
+  uint32_t attempt() const { return attempt_; }
   uint64_t rows_sent() const { return batch_.rows(); }
 
  private:

@@ -106,7 +106,8 @@ absl::Status ServerSession::ChooseFilters(const Hello& hello, ExistingFilterOffe
 
 absl::Status ServerSession::On(const Fetch& fetch) {
   if (fetch.range != kAbsentRange) return ranges_->Receive(fetch);
-  if (absent_ != nullptr || !sends_unmatched_) {
+  // A client that has seen that they are wrong does not wait for the rest.
+  if (!sends_unmatched_ || (absent_ != nullptr && fetch.attempt <= absent_->attempt())) {
     return absl::InvalidArgumentError("the client wants rows that are not to be sent");
   }
   absent_ = std::make_unique<AbsentRowsWriter>(source_, fetch.attempt);
