@@ -239,9 +239,10 @@ class Replicas(DiffSandbox):
         self.assertEqual([1, 0, 1, 1],
                          [side["rows"] for side in document["versions"]["in_the_minority"]])
         self.assertIn("default\tAABA\tA\tk00001\n", diff("--format=tsv", "--recheck=0.1").out)
-        damage(sides[3], 1000, 50)  # which has no version then
-        flags[-1] = f"--remote=127.0.0.1:{self.serve(sides[3]).port}"
-        self.assert_lines(diff(), ["AAB? k00001", "-AA? k00002", "ABC? k00003", "A-B? k00004"], code=2)
+        damage(sides[3], 1000, 50)
+        for side, code in ((sides[3], 2), (self.with_timestamps(), 1)):  # without a version
+            flags[-1] = f"--remote=127.0.0.1:{self.serve(side).port}"
+            self.assert_lines(diff(), ["AAB? k00001", "-AA? k00002", "ABC? k00003", "A-B? k00004"], code)
 
 
 class Applying(DiffSandbox):
@@ -293,6 +294,7 @@ class Applying(DiffSandbox):
 
     def test_no_log_is_written_over(self):
         self.plant()
+        self.refused(self.diff("--apply=here", there=self.with_timestamps()), "nothing was written")
         log = self.directory / "log"
         self.assertEqual(0, self.diff("--apply=here", f"--undo-log={log}").code)
         before = log.read_bytes()

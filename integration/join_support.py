@@ -369,6 +369,11 @@ class DiffSandbox(JoinSandbox):
         self.here = load(self.directory / "here", self.equal_rows)
         self.there = load(self.directory / "there", self.equal_rows)
 
+    def with_timestamps(self):
+        """A database of which no rows can be compared."""
+        return load(self.directory / "with timestamps", [], "rocksieve.bloom:10",
+                    "--options=comparator=leveldb.BytewiseComparator.u64ts")
+
     def diff(self, *flags, here=None, there=None):
         return run(ROCKSIEVE, "diff", here or self.here, there or self.there, *flags, timeout=100)
 

@@ -152,9 +152,8 @@ class DatabaseDiff {
       families->push_back(*done);
       return Status::OK();
     }
-    const bool is_here = Find(here_, name) != nullptr;
-    if (there_is_known_ && (!is_here || Find(there_, name) == nullptr)) {
-      const bool is_there = Find(there_, name) != nullptr;
+    const bool is_here = Find(here_, name) != nullptr, is_there = Find(there_, name) != nullptr;
+    if (there_is_known_ && (!is_here || !is_there)) {
       if (!is_here && !is_there) {
         return Status::InvalidArgument("neither side has a column family " + name);
       }
@@ -164,7 +163,7 @@ class DatabaseDiff {
                  families);
     }
     if (!is_here) return Say(Missing(name, "it is not here"), families);
-    Json family;
+    Json family = Json::object();
     const Status status = Compare(name, &family);
     // Nothing is known of the server before one of its column families was compared.
     const bool not_served =
@@ -227,12 +226,10 @@ class DatabaseDiff {
     const std::string name = (*family)["name"];
     const ColumnFamilyDescription* const other = Find(there_, name);
     (*family)["verdict"] = join::VerdictName(report.verdict);
-    (*family)["reason"] = nullptr;
+    (*family)["errors"] = status.ok() ? 0 : 1;
     const std::string schema = other == nullptr ? "" : SchemaDifference(*Find(here_, name), *other);
-    if (!schema.empty()) {
-      (*family)["reason"] = schema;
-      if (report.verdict == join::Verdict::kMatch) (*family)["verdict"] = "schema";
-    }
+    (*family)["reason"] = TextOrNull(schema);
+    if (!schema.empty() && report.verdict == join::Verdict::kMatch) (*family)["verdict"] = "schema";
     if (status.ok()) return status;
     if (status.IsCorruption() || status.IsIOError() || status.IsNotSupported()) {
       (*family)["verdict"] = status.IsNotSupported() ? "schema" : "unreadable";
@@ -278,12 +275,15 @@ Status DiffDatabases(const DatabaseDiffOptions& options, const TakeDifference& t
   Json families = Json::array();
   const Status status = DatabaseDiff(options, take).Run(&families);
   size_t weight = std::size(kVerdicts) - 1;
+  int errors = 0;
   for (const Json& family : families) {
     if (family.contains("verdict")) weight = std::min(weight, WeightOf(family["verdict"]));
+    errors += family.value("errors", 0);
   }
   *document = {{"local", options.directory},
                {"remote", options.peer ? options.peer->addresses.front() : options.other_directory},
                {"verdict", kVerdicts[weight]},
+               {"errors", errors},
                {"recheck_seconds", static_cast<double>(options.diff.recheck.count()) / 1000},
                {"column_families", families}};
   if (options.state != nullptr) {

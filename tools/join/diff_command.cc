@@ -295,7 +295,7 @@ Status CompareAndWrite(DiffFlags* flags, DiffFiles* files, Json* document) {
     }
     status = DiffDatabases(flags->options, take, document);
   }
-  if (status.ok() && flags->applies() && (*document)["verdict"] == "unreadable") {
+  if (status.ok() && flags->applies() && (*document)["errors"] != 0) {
     status = Status::InvalidArgument("nothing was written, since not all could be read:\n" +
                                      DiffInWords(*document));
   }

@@ -243,9 +243,7 @@ Status CompareReplicas(const DatabaseDiffOptions& options, const std::vector<joi
     for (const Json& family : remotes.back()["column_families"]) {
       const std::string name = family["name"];
       order.emplace(name, order.size());
-      if (family["verdict"] == "unreadable" || !family.contains("equal_rows")) {
-        files[i].DoesNotKnow(name);
-      }
+      if (family.value("errors", 1) != 0) files[i].DoesNotKnow(name);
     }
   }
   if (!status.ok()) return status;
