@@ -218,10 +218,15 @@ bool PendingFile::Append(std::string_view bytes, std::string* error) {
   return true;
 }
 
-int PendingFile::Publish(std::string* error) {
+int PendingFile::Publish(std::string* error, bool replaces) {
   struct stat old {};
   if (stat(path_.c_str(), &old) == 0) fchmod(descriptor_, old.st_mode & 07777);
   if (fsync(descriptor_) != 0) return Failed("cannot finish " + path_, errno, error);
+  if (!replaces) {  // nobody else gets the name, also where there are no hard links
+    const int reserved = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (reserved < 0) return Failed("cannot make a new file " + path_, errno, error);
+    close(reserved);
+  }
   int number = 0;
   for (int i = 0; temporary_path_.empty() && i < kMostNames; i++) {
     const std::string name = RandomNameBeside(path_);
@@ -233,8 +238,9 @@ int PendingFile::Publish(std::string* error) {
     }
   }
   if (temporary_path_.empty() || std::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
-    return Failed("cannot give the result its name, " + path_,
-                  temporary_path_.empty() ? number : errno, error);
+    if (!temporary_path_.empty()) number = errno;
+    if (!replaces) unlink(path_.c_str());
+    return Failed("cannot give the result its name, " + path_, number, error);
   }
   temporary_path_.clear();
   const int directory = open(DirectoryOf(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

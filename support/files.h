@@ -94,8 +94,9 @@ class PendingFile {
   bool Append(std::string_view bytes, std::string* error);
 
   // To the disk, and then to its name, in place of a file that has it, whose permissions it takes.
-  // Once. 0, or the system's number of an error, with a sentence; then what is there stays.
-  int Publish(std::string* error);
+  // Once. 0, or the system's number of an error, with a sentence; then what is there stays. Unless
+  // it `replaces`, EEXIST is one.
+  int Publish(std::string* error, bool replaces = true);
 
  private:
   explicit PendingFile(std::string path) : path_(std::move(path)) {}

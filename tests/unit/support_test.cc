@@ -363,6 +363,17 @@ TEST_F(PendingFileTest, GetsNoNameThatADirectoryHas) {
   EXPECT_EQ(Files(), 1u);
 }
 
+TEST_F(PendingFileTest, ReplacesNoneIfItShallNot) {
+  const auto first = Created(), second = Created();
+  Write(first.get(), "first");
+  Write(second.get(), "second");
+  std::string error;
+  EXPECT_EQ(first->Publish(&error, /*replaces=*/false), 0) << error;
+  EXPECT_EQ(second->Publish(&error, /*replaces=*/false), EEXIST);
+  EXPECT_EQ(Contents(), "first");
+  EXPECT_EQ(Files(), 1u);
+}
+
 TEST_F(PendingFileTest, WhatAPathNames) {
   OutputPlace place;
   std::string error;

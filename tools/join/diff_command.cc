@@ -303,7 +303,7 @@ Status CompareAndWrite(DiffFlags* flags, DiffFiles* files, Json* document) {
     const Status kept = status.ok() ? state->FinishAll() : state->Save();
     if (status.ok()) status = kept;
   }
-  return status.ok() && !flags->summary ? output.Finish() : status;
+  return status.ok() && !flags->summary ? output.Finish(/*replaces=*/!flags->applies()) : status;
 }
 
 Status ApplyLog(const std::string& directory, const std::string& log, ApplyDirection direction,

@@ -134,10 +134,10 @@ Status RowOutput::Sync() {
   return fdatasync(fileno(stream_)) == 0 ? Status::OK() : Failed();
 }
 
-Status RowOutput::Finish() {
+Status RowOutput::Finish(bool replaces) {
   std::string error;
   if (file_ != nullptr) {
-    return file_->Publish(&error) == 0 ? Status::OK() : Status::InvalidArgument(error);
+    return file_->Publish(&error, replaces) == 0 ? Status::OK() : Status::InvalidArgument(error);
   }
   const Status status = Sync();
   if (!status.ok() || unfinished_path_.empty() || complete_) return status;

@@ -43,8 +43,8 @@ class RowOutput {
   uint64_t bytes() const { return bytes_; }
   // What was written is on the disk, or with whoever reads.
   rocksdb::Status Sync();
-  // The file gets its name.
-  rocksdb::Status Finish();
+  // The file gets its name, in place of one that has it, if it `replaces` that.
+  rocksdb::Status Finish(bool replaces = true);
 
  private:
   rocksdb::Status OpenStream(const std::string& path);
