@@ -95,13 +95,19 @@ class LogApplier {
   Status Compare(rocksdb::ColumnFamilyHandle* family, const std::string& key,
                  const std::optional<LoggedColumns>& before,
                  const std::optional<LoggedColumns>& after, bool* is_before, bool* is_after) const {
-    // GetEntity() of RocksDB 7.8 ends the process where a row has merge operands.
+    // From a row that is gone, an iterator would pass all deleted rows up to the next one. Of one
+    // that is there, Get() has not all columns, and GetEntity() of RocksDB 7.8 ends the process
+    // where it has merge operands.
     rocksdb::ReadOptions read;
     read.total_order_seek = true;
-    const std::unique_ptr<rocksdb::Iterator> row(target_->db()->NewIterator(read, family));
-    row->Seek(key);
-    if (!row->status().ok()) return row->status();
-    const bool found = row->Valid() && row->key() == key;
+    rocksdb::PinnableSlice value;
+    std::unique_ptr<rocksdb::Iterator> row;
+    if (!target_->db()->Get(read, family, key, &value).IsNotFound()) {
+      row.reset(target_->db()->NewIterator(read, family));
+      row->Seek(key);
+      if (!row->status().ok()) return row->status();
+    }
+    const bool found = row != nullptr && row->Valid() && row->key() == key;
     const auto is = [&](const std::optional<LoggedColumns>& columns) {
       return columns ? found && row->columns() == Views(*columns) : !found;
     };
