@@ -84,7 +84,11 @@ absl::Status RowLookup::Find(std::string_view key, std::optional<std::string_vie
        step < kMostSteps && iterator_->Valid() && iterator_->key().ToStringView() < key; step++) {
     iterator_->Next();
   }
-  if (!iterator_->Valid() || iterator_->key().ToStringView() < key) iterator_->Seek(key);
+  // Behind the last row no seek shall pass the deleted ones again.
+  if (!ended_ && (!iterator_->Valid() || iterator_->key().ToStringView() < key)) {
+    iterator_->Seek(key);
+    ended_ = !iterator_->Valid() && iterator_->status().ok();
+  }
   if (iterator_->Valid() && iterator_->key().ToStringView() == key) {
     *value = ComparableValue(*iterator_, &comparable_);
   }

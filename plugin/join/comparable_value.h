@@ -48,6 +48,7 @@ class RowLookup {
  private:
   const std::unique_ptr<rocksdb::Iterator> iterator_;
   std::string comparable_;
+  bool ended_ = false;
 };
 
 }  // namespace rocksieve::join

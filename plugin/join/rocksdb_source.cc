@@ -102,9 +102,10 @@ absl::StatusOr<std::unique_ptr<RocksDbSource>> RocksDbSource::Open(
         "it read-only instead");
   }
   source->PinIterators();
-  for (const auto& iterator : source->idle_) {
-    RETURN_IF_ERROR(FromRocksDb(iterator->status(), "cannot read column family \"" +
-                                                        family->GetName() + "\" under a snapshot"));
+  for (const IdleIterator& idle : source->idle_) {
+    RETURN_IF_ERROR(
+        FromRocksDb(idle.iterator->status(),
+                    "cannot read column family \"" + family->GetName() + "\" under a snapshot"));
   }
   source->PrepareWalks();
   source->Estimate();
@@ -197,27 +198,34 @@ std::string RocksDbSource::why_not_walked() const {
 
 std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool with_readahead) {
   std::unique_ptr<rocksdb::Iterator> iterator;
-  std::vector<std::unique_ptr<rocksdb::Iterator>>* idle = &idle_;
+  std::string last_key;
+  std::vector<IdleIterator>* idle = &idle_;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!with_readahead && !idle_without_readahead_.empty()) idle = &idle_without_readahead_;
     if (!idle->empty()) {
-      iterator = std::move(idle->back());
+      iterator = std::move(idle->back().iterator);
+      last_key = std::move(idle->back().last_key);
       idle->pop_back();
     }
   }
   IteratorCursor::GiveBack give_back;
   if (iterator != nullptr) {
-    give_back = [this, idle](std::unique_ptr<rocksdb::Iterator> used) {
+    give_back = [this, idle, key = with_readahead ? std::string() : shown.begin](
+                    std::unique_ptr<rocksdb::Iterator> used) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      idle->push_back(std::move(used));
+      idle->push_back({std::move(used), key});
     };
   } else {
     iterator.reset(db_->NewIterator(read_, family_));
   }
+  // Then no seek shall pass the deleted rows in between again.
+  const bool stands_there = !last_key.empty() && last_key < shown.begin &&
+                            iterator->status().ok() &&
+                            (!iterator->Valid() || iterator->key().ToStringView() >= shown.begin);
   if (shown.begin.empty()) {
     iterator->SeekToFirst();  // whatever the order
-  } else {
+  } else if (!stands_there) {
     iterator->Seek(shown.begin);
   }
   IteratorCursor::Check check = with_readahead ? FirstBlocksOf(shown) : nullptr;
@@ -272,10 +280,11 @@ void RocksDbSource::PinIterators() {
     rocksdb::ReadOptions without_readahead = read_;
     without_readahead.readahead_size = 0;
     for (size_t i = 0; i < kPinned; i++) {
-      idle_.emplace_back(db_->NewIterator(read_, family_));
+      idle_.push_back({std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(read_, family_)), ""});
     }
     for (size_t i = 0; i < kPinnedWithoutReadahead; i++) {
-      idle_without_readahead_.emplace_back(db_->NewIterator(without_readahead, family_));
+      idle_without_readahead_.push_back(
+          {std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(without_readahead, family_)), ""});
     }
     // Memtables and files last: whatever moved between them and the iterators shows in the number.
     if (!options_.any_order) PinTree(db_, family_, read_, &tree_);

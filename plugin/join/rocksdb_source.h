@@ -110,6 +110,11 @@ class RocksDbSource final : public Source {
  private:
   RocksDbSource(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                 const RocksDbSourceOptions& options);
+  struct IdleIterator {
+    std::unique_ptr<rocksdb::Iterator> iterator;
+    // If it scanned just this key last: it stands there, or at the first row after it. Else empty.
+    std::string last_key;
+  };
   std::string Doing() const;
   KeyInterval Shown(const KeyInterval& interval) const;
   std::unique_ptr<Cursor> ScanByIterator(KeyInterval shown, bool with_readahead);
@@ -128,9 +133,9 @@ class RocksDbSource final : public Source {
   rocksdb::ReadOptions read_;
   const rocksdb::Snapshot* own_snapshot_ = nullptr;
   mutable std::mutex mutex_;  // of idle iterators, checked files, and of why rows are not walked
-  std::vector<std::unique_ptr<rocksdb::Iterator>> idle_;
+  std::vector<IdleIterator> idle_;
   // Of the same state, for scans of one key, which would be mostly what is read ahead.
-  std::vector<std::unique_ptr<rocksdb::Iterator>> idle_without_readahead_;
+  std::vector<IdleIterator> idle_without_readahead_;
   PinnedTree tree_;
   bool tree_is_pinned_ = false;  // is just what the first iterators show
   WalkedTree walked_;
