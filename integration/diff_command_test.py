@@ -352,6 +352,7 @@ class Applying(DiffSandbox):
                      '{"column_family":"default","key":"k","local_value":1}',
                      '{"column_family":"default","key_base64":"*","local_value":"1"}',
                      '{"column_family":"default","key":"k","local_columns":[{"name":"n"}]}',
+                     '{"column_family":"default","key":"k","difference":1}',
                      '{"column_family":"nowhere","key":"k","difference":"local-only",'
                      '"local_value":"1"}'):
             log.write_text(line + "\n")

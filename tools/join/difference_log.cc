@@ -147,7 +147,7 @@ class LogApplier {
 
 // A changed row without a value would be taken for one that is not there.
 bool HasItsSides(const Json& json, const LoggedRow& row) {
-  const std::string difference = json.value("difference", "");
+  const Json difference = json.value("difference", Json());
   return (difference == "local-only" && row.local && !row.remote) ||
          (difference == "remote-only" && row.remote && !row.local) ||
          (difference == "changed" && row.local && row.remote);
