@@ -33,8 +33,8 @@ class DifferencesFile {
   Status Open() {
     const char* const directory = std::getenv("TMPDIR");
     std::string error;
-    file_ = PendingFile::Create(
-        std::string(directory == nullptr ? "/tmp" : directory) + "/rocksieve-diff", &error);
+    file_ =
+        PendingFile::Create(std::string(directory == nullptr ? "/tmp" : directory) + "/", &error);
     return file_ == nullptr ? Status::InvalidArgument(error) : Status::OK();
   }
 
