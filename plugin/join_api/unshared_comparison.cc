@@ -44,39 +44,41 @@ UnsharedComparison::UnsharedComparison(const ReadOnlySnapshot& local,
 std::unique_ptr<UnsharedComparison> UnsharedComparison::Open(const ReadOnlySnapshot& local,
                                                              const ReadOnlySnapshot& remote) {
   StateFiles files = CompareFiles(local, remote);
-  return IsWorthIt(files) ? OpenFiles(local, remote, std::move(files)) : nullptr;
+  if (!IsWorthIt(files)) return nullptr;
+  return OpenFiles(local, remote, std::move(files)).value_or(nullptr);
 }
 
-std::unique_ptr<UnsharedComparison> UnsharedComparison::OpenChanges(const ReadOnlySnapshot& earlier,
-                                                                    const ReadOnlySnapshot& later) {
+absl::StatusOr<std::unique_ptr<UnsharedComparison>> UnsharedComparison::OpenChanges(
+    const ReadOnlySnapshot& earlier, const ReadOnlySnapshot& later) {
   StateFiles files = CompareFiles(earlier, later), written = files;
   TakeWrittenFiles(earlier, later, &written);
   const uint64_t later_bytes = files.shared_bytes + files.second_only_bytes;
-  std::unique_ptr<UnsharedComparison> comparison;
+  absl::StatusOr<std::unique_ptr<UnsharedComparison>> comparison = absl::NotFoundError(
+      files.shared_bytes > 0 ? "too much has changed since the state that was kept"
+                             : "no table file is one of the state that was kept");
   if (written.are_written && written.second_only_bytes <= later_bytes / kMostWrittenShare) {
     comparison = OpenFiles(earlier, later, std::move(written));
   }
   // Also if a file of the journal is damaged, or was dropped meanwhile.
-  if (comparison == nullptr && IsWorthIt(files)) {
+  if (!comparison.ok() && IsWorthIt(files)) {
     comparison = OpenFiles(earlier, later, std::move(files));
   }
-  if (comparison == nullptr) return nullptr;
-  comparison->changed_->LeaveFirstUnknown();
-  comparison->takes_writes_for_changes_ = true;
+  if (!comparison.ok()) return comparison;
+  (*comparison)->changed_->LeaveFirstUnknown();
+  (*comparison)->takes_writes_for_changes_ = true;
   return comparison;
 }
 
-std::unique_ptr<UnsharedComparison> UnsharedComparison::OpenFiles(const ReadOnlySnapshot& local,
-                                                                  const ReadOnlySnapshot& remote,
-                                                                  StateFiles files) {
+absl::StatusOr<std::unique_ptr<UnsharedComparison>> UnsharedComparison::OpenFiles(
+    const ReadOnlySnapshot& local, const ReadOnlySnapshot& remote, StateFiles files) {
   std::unique_ptr<UnsharedComparison> comparison(new UnsharedComparison(local, remote));
   comparison->is_of_written_files_ = files.are_written;
   comparison->shared_files_ = files.shared.size();
   comparison->shared_bytes_ = files.shared_bytes;
   rocksdb::RateLimiter* const limiter = local.db()->GetDBOptions().rate_limiter.get();
-  if (!ChangedKeys::Open(local, remote, std::move(files), limiter, &comparison->changed_).ok()) {
-    return nullptr;
-  }
+  const rocksdb::Status status =
+      ChangedKeys::Open(local, remote, std::move(files), limiter, &comparison->changed_);
+  if (!status.ok()) return absl::NotFoundError(MessageOf(status));
   return comparison;
 }
 
@@ -171,10 +173,8 @@ absl::StatusOr<ChangedRows> FindChangedRows(const ReadOnlySnapshot& before,
   if (cancellation == nullptr) cancellation = &never;
   SortOptions until_cancelled = sort;
   until_cancelled.check = [cancellation] { return cancellation->Check(); };
-  const auto comparison = UnsharedComparison::OpenChanges(before, now);
-  if (comparison == nullptr) {
-    return absl::NotFoundError("too much has changed since the state that was kept");
-  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<UnsharedComparison> comparison,
+                   UnsharedComparison::OpenChanges(before, now));
   absl::StatusOr<std::unique_ptr<RocksDbSource>> earlier = WholeRowsOf(before);
   absl::StatusOr<std::unique_ptr<RocksDbSource>> later = WholeRowsOf(now);
   if (!earlier.ok() || !later.ok()) return earlier.ok() ? later.status() : earlier.status();

@@ -28,8 +28,8 @@ class UnsharedComparison {
   // Of two states of one database, the local one the earlier: by its journal, if it has one that
   // tells. A row that was written, and would have to be looked up in the earlier state, is taken to
   // differ; it has no value on the local side then.
-  static std::unique_ptr<UnsharedComparison> OpenChanges(const ReadOnlySnapshot& earlier,
-                                                         const ReadOnlySnapshot& later);
+  static absl::StatusOr<std::unique_ptr<UnsharedComparison>> OpenChanges(
+      const ReadOnlySnapshot& earlier, const ReadOnlySnapshot& later);
 
   uint64_t shared_files() const { return shared_files_; }
   uint64_t shared_bytes() const { return shared_bytes_; }
@@ -50,9 +50,8 @@ class UnsharedComparison {
 
  private:
   UnsharedComparison(const ReadOnlySnapshot& local, const ReadOnlySnapshot& remote);
-  static std::unique_ptr<UnsharedComparison> OpenFiles(const ReadOnlySnapshot& local,
-                                                       const ReadOnlySnapshot& remote,
-                                                       StateFiles files);
+  static absl::StatusOr<std::unique_ptr<UnsharedComparison>> OpenFiles(
+      const ReadOnlySnapshot& local, const ReadOnlySnapshot& remote, StateFiles files);
   // Unless it is known.
   static absl::Status Find(RowLookup* rows, std::string_view key, const ChangedKey::Shown& shown,
                            std::string* comparable, std::optional<std::string_view>* value);
