@@ -30,6 +30,7 @@ class DiffStateTest : public testing::TestWithParam<HistorySetting> {
   void Serve(const std::string& database) {
     ServedDatabase served;
     served.directory = database;
+    served.column_family_names = {"*"};
     served.states_directory = directory_ + "there_states";
     Credentials credentials;
     credentials.insecure = true;

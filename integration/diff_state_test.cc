@@ -131,6 +131,23 @@ TEST_P(DiffStateOnce, TheServerKeepsNoStates) {
       << status.ToString();
 }
 
+// One whose name in hexadecimal is longer than that of a file may be, and without rows.
+TEST_P(DiffStateOnce, OfAColumnFamily) {
+  peer_.column_family = std::string(200, 'n');
+  for (const RandomHistory* side : {&here_, &there_}) {
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    Must(side->db()->CreateColumnFamily({}, peer_.column_family, &family));
+    Must(side->db()->DestroyColumnFamilyHandle(family));
+  }
+  Must(Input::OfDirectory(directory_ + "here/db", peer_.column_family, {}, &input_));
+  Serve(directory_ + "there/db");
+  for (const char* why : {"there is no ", "no table file is one of the state that was kept"}) {
+    DiffReport report;
+    Must(Diff(input_, peer_, options_, {}, &report));
+    EXPECT_NE(report.why_full.find(why), std::string::npos) << report.why_full;
+  }
+}
+
 TEST_P(DiffStateOnce, BoundsAreRefused) {
   options_.join.begin = "a";
   EXPECT_TRUE(Diff(input_, peer_, options_, {}, nullptr).IsInvalidArgument());

@@ -14,6 +14,9 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "plugin/database/column_family.h"
 #include "plugin/database/rocksdb_open.h"
 #include "support/files.h"
@@ -221,8 +224,18 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
   return status;
 }
 
+std::string NameOrHash(const std::string& name, size_t more_bytes) {
+  constexpr size_t kMostBytes = 255;
+  if (name.size() + more_bytes <= kMostBytes) return name;
+  XXH128_canonical_t hash;
+  XXH128_canonicalFromHash(&hash, XXH3_128bits(name.data(), name.size()));
+  const auto* bytes = reinterpret_cast<const char*>(hash.digest);
+  return "xxh3-" + rocksdb::Slice(bytes, sizeof(hash.digest)).ToString(/*hex=*/true);
+}
+
 std::string KeptStates::FolderOf(const std::string& column_family) const {
-  return directory_ + "/" + rocksdb::Slice(column_family).ToString(/*hex=*/true);
+  const std::string name = rocksdb::Slice(column_family).ToString(/*hex=*/true);
+  return directory_ + "/" + NameOrHash(name, 0);
 }
 
 Status KeptStates::OpenAndKeep(const std::string& database, const std::string& column_family,

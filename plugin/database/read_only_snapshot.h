@@ -51,6 +51,9 @@ class ReadOnlySnapshot {
   OpenHandles open_;
 };
 
+// The name, or a hash where that and so many bytes more are too long for the name of a file.
+std::string NameOrHash(const std::string& name, size_t more_bytes);
+
 // States of a database's column families, kept in a directory so that what has changed since can be
 // found: hard links of table files, which so take place on the disk until they are dropped, and
 // copies of the rest.

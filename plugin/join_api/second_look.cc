@@ -27,7 +27,9 @@ constexpr std::string_view kStateMark = "rocksieve diff state 1\n";
 constexpr uint64_t kMostNameBytes = 256;
 
 std::string StateFileOf(const std::string& directory, const std::string& column_family) {
-  return absl::StrCat(directory, "/", absl::BytesToHexString(column_family), ".state");
+  constexpr size_t kMoreBytes = 27;  // ".state", and what a PendingFile adds to that
+  return absl::StrCat(directory, "/", NameOrHash(absl::BytesToHexString(column_family), kMoreBytes),
+                      ".state");
 }
 
 uint64_t ChecksumOf(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
