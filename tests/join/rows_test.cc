@@ -2,6 +2,7 @@
 // Rows in batches: giant ones, and batches that want more memory than they may. External sorting
 // against std::stable_sort, and what happens when the disk is full. Join keys of whole rows: their
 // order, which of them match, and what a scan of some of them reads.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -167,18 +168,38 @@ TEST(RowSorter, SortsStablyHoweverLittleMemoryThereIs) {
   }
 }
 
+// Many keys begin alike, beyond what the index of a file has of them.
 TEST(RowSorter, ScansAnyInterval) {
-  const Table rows = RandomRows(5000, 5), expected = StablySorted(rows);
-  for (size_t memory : {size_t{20000}, size_t{1} << 30}) {
-    uint64_t runs = 0;
-    const std::unique_ptr<Source> sorted = Sorted(rows, Within(memory), &runs);
-    std::mt19937_64 random(6);
-    for (int i = 0; i < 300; i++) {
-      KeyInterval interval{RandomRows(1, random())[0].first, std::nullopt};
-      if (i % 3 != 0) interval.end = RandomRows(1, random())[0].first;
-      ASSERT_TRUE(ReadRows(sorted.get(), interval) == RowsWithin(expected, interval));
+  for (const size_t alike : {0, 60, 70}) {
+    const auto random_rows = [alike](size_t count, uint64_t seed) {
+      Table rows = RandomRows(count, seed);
+      for (auto& [key, value] : rows) key.insert(0, alike, 'b');
+      return rows;
+    };
+    const Table rows = random_rows(5000, 5), expected = StablySorted(rows);
+    for (size_t memory : {size_t{20000}, size_t{1} << 30}) {
+      uint64_t runs = 0;
+      const std::unique_ptr<Source> sorted = Sorted(rows, Within(memory), &runs);
+      std::mt19937_64 random(6);
+      for (int i = 0; i < 150; i++) {
+        KeyInterval interval{random_rows(1, random())[0].first, std::nullopt};
+        if (i % 3 != 0) interval.end = random_rows(1, random())[0].first;
+        ASSERT_TRUE(ReadRows(sorted.get(), interval) == RowsWithin(expected, interval));
+      }
     }
   }
+}
+
+// Sanitizers count nothing here.
+TEST(RowSorter, KeepsLargeKeysInTheFileOnly) {
+  RowSorter sorter(Within(20 << 20));
+  const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+  for (int i = 0; i < 300; i++) {
+    ASSERT_TRUE(sorter.Add({std::to_string(i) + std::string(300'000, 'k'), ""}).ok());
+  }
+  const auto sorted = sorter.Finish();
+  ASSERT_TRUE(sorted.ok()) << sorted.status();
+  EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd, before + (10 << 20));
 }
 
 TEST(RowSorter, TakesRowsLargerThanItsMemory) {

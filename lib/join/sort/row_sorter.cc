@@ -157,6 +157,7 @@ namespace {
 
 // Of rows; a block with a larger row is as large as that.
 constexpr size_t kBlockBytes = 128 << 10;
+constexpr size_t kHeadBytes = 64;  // of a block's first key, which may be as large as the block
 constexpr int kCompressionLevel = 1;
 
 }  // namespace
@@ -178,7 +179,7 @@ absl::Status SortedRunWriter::Add(const Row& row) {
     run_->keys_++;
     last_key_ = row.key;
   }
-  if (raw_.empty()) first_key_ = row.key;
+  if (raw_.empty()) head_ = row.key.substr(0, kHeadBytes);
   ByteWriter out(&raw_);
   out.String(row.key);
   out.String(row.value);
@@ -191,7 +192,7 @@ absl::Status SortedRunWriter::FinishBlock() {
   const size_t size =
       ZSTD_compress2(context_.get(), packed_.data(), packed_.size(), raw_.data(), raw_.size());
   if (ZSTD_isError(size)) return absl::ResourceExhaustedError(ZSTD_getErrorName(size));
-  run_->blocks_.push_back({std::move(first_key_), run_->file_->bytes(), size, raw_.size()});
+  run_->blocks_.push_back({std::move(head_), run_->file_->bytes(), size, raw_.size()});
   run_->largest_block_bytes_ = std::max<uint64_t>(run_->largest_block_bytes_, raw_.size());
   raw_.clear();
   return run_->file_->Append({packed_.data(), size});
@@ -205,9 +206,14 @@ absl::StatusOr<std::unique_ptr<SortedRun>> SortedRunWriter::Finish() {
 class SortedRun::BlockCursor final : public Cursor {
  public:
   BlockCursor(const SortedRun* run, const KeyInterval& interval) : run_(run), interval_(interval) {
-    const auto after = std::lower_bound(
-        run->blocks_.begin(), run->blocks_.end(), interval.begin,
-        [](const Block& block, const std::string& key) { return block.first_key < key; });
+    const std::string_view begin = interval_.begin;
+    const auto is_below = [this, begin](const Block& block) {
+      const int order = block.head.compare(begin.substr(0, kHeadBytes));
+      if (order != 0 || begin.size() <= kHeadBytes) return order < 0;
+      return Read(block) && rest_.String() < begin;  // only the block has all of its first key
+    };
+    const auto after = std::partition_point(run->blocks_.begin(), run->blocks_.end(), is_below);
+    rest_ = ByteReader("");
     // Rows of the first key may begin in the block before.
     next_ = static_cast<size_t>(after - run->blocks_.begin());
     if (next_ > 0) next_--;
@@ -233,18 +239,19 @@ class SortedRun::BlockCursor final : public Cursor {
   }
 
   bool ReadBlock() {
-    if (next_ == run_->blocks_.size()) return false;
-    const Block& block = run_->blocks_[next_++];
+    return next_ < run_->blocks_.size() && (Read(run_->blocks_[next_++]) || End());
+  }
+
+  bool Read(const Block& block) {
     packed_.resize(block.packed_bytes);
     raw_.resize(block.raw_bytes);
-    status_ = run_->file_->Read(block.offset, packed_.size(), packed_.data());
+    if (status_.ok()) status_ = run_->file_->Read(block.offset, packed_.size(), packed_.data());
     if (status_.ok() &&
         ZSTD_decompress(raw_.data(), raw_.size(), packed_.data(), packed_.size()) != raw_.size()) {
       status_ = Damaged();
     }
-    if (!status_.ok()) return End();
     rest_ = ByteReader(raw_);
-    return true;
+    return status_.ok();
   }
 
   const SortedRun* const run_;
@@ -376,7 +383,7 @@ absl::StatusOr<std::unique_ptr<Source>> RowSorter::Finish() {
   if (!buffer_.entries.empty()) {
     RETURN_IF_ERROR(Spill());
   }
-  buffer_ = Buffer();
+  std::exchange(buffer_, Buffer());  // an assignment would keep the memory of the bytes
   uint64_t block_bytes = 1;
   for (const auto& run : runs_) block_bytes = std::max(block_bytes, run->largest_block_bytes());
   // Each run that takes part has a block in memory, raw and compressed.

@@ -93,7 +93,7 @@ class SortedRun final : public Source {
   friend class SortedRunWriter;
   class BlockCursor;
   struct Block {
-    std::string first_key;
+    std::string head;  // of its first key
     uint64_t offset = 0;
     uint64_t packed_bytes = 0, raw_bytes = 0;
   };
@@ -119,7 +119,7 @@ class SortedRunWriter {
 
   std::unique_ptr<SortedRun> run_;
   const ZstdContext context_;
-  std::string raw_, packed_, first_key_, last_key_;
+  std::string raw_, packed_, head_, last_key_;
 };
 
 struct SortOptions {
