@@ -153,6 +153,10 @@ Table StablySorted(Table rows) {
 }
 
 TEST(RowSorter, SortsStablyHoweverLittleMemoryThereIs) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few_files = {100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few_files), 0);
   for (size_t count : {0, 1, 2, 1000, 20000}) {
     const Table rows = RandomRows(count, 17 + count), expected = StablySorted(rows);
     for (size_t memory : {size_t{1}, size_t{10000}, size_t{1} << 20, size_t{1} << 30}) {
@@ -166,6 +170,7 @@ TEST(RowSorter, SortsStablyHoweverLittleMemoryThereIs) {
       EXPECT_EQ(sorted->EstimateKeys(), KeysOf(rows).size());
     }
   }
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 // Many keys begin alike, beyond what the index of a file has of them.

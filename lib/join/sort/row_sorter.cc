@@ -40,10 +40,11 @@ absl::StatusOr<std::unique_ptr<TemporaryFile>> TemporaryFile::Create(const std::
   std::string path = chosen + "/rocksieve-XXXXXX";
   const int descriptor = mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) {
+    const char* const remedy =
+        errno == EMFILE ? "Allow the process more open files (ulimit -n)"
+                        : "Name a directory that can be written to, by TMPDIR in the environment";
     return absl::FailedPreconditionError(absl::StrCat("cannot make a temporary file in ", chosen,
-                                                      ": ", std::strerror(errno),
-                                                      ". Name a directory that can be written to, "
-                                                      "by TMPDIR in the environment"));
+                                                      ": ", std::strerror(errno), ". ", remedy));
   }
   unlink(path.c_str());
   return std::unique_ptr<TemporaryFile>(new TemporaryFile(chosen, descriptor));
@@ -365,12 +366,18 @@ absl::Status RowSorter::Spill() {
     RETURN_IF_ERROR(writer->Add(buffer_.At(i)));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<SortedRun> run, writer->Finish());
-  runs_.push_back(std::move(run));
+  runs_.push_back({std::move(run)});
   spilled_runs_++;
   // Keeps its memory for the next one, unless a giant row made it larger than that.
   if (buffer_.bytes.capacity() > 2 * options_.memory_bytes) std::string().swap(buffer_.bytes);
   buffer_.bytes.clear();
   buffer_.entries.clear();
+  // Each run has a file open: when there are so many alike, they become one.
+  const size_t most = MostAtOnce();
+  while (runs_.size() >= most && runs_[runs_.size() - most].merges == runs_.back().merges) {
+    std::exchange(buffer_, Buffer());
+    RETURN_IF_ERROR(MergeLast(most));
+  }
   return absl::OkStatus();
 }
 
@@ -384,26 +391,23 @@ absl::StatusOr<std::unique_ptr<Source>> RowSorter::Finish() {
     RETURN_IF_ERROR(Spill());
   }
   std::exchange(buffer_, Buffer());  // an assignment would keep the memory of the bytes
-  uint64_t block_bytes = 1;
-  for (const auto& run : runs_) block_bytes = std::max(block_bytes, run->largest_block_bytes());
-  // Each run that takes part has a block in memory, raw and compressed.
-  constexpr size_t kMostAtOnce = 256;
-  const size_t at_once =
-      std::clamp<size_t>(options_.memory_bytes / (2 * block_bytes), 2, kMostAtOnce);
   while (runs_.size() > 1) {
-    std::vector<std::unique_ptr<SortedRun>> merged;
-    for (size_t first = 0; first < runs_.size(); first += at_once) {
-      ASSIGN_OR_RETURN(std::unique_ptr<SortedRun> run,
-                       Merge(first, std::min(at_once, runs_.size() - first)));
-      merged.push_back(std::move(run));
-    }
-    runs_ = std::move(merged);
+    // At first so few that all others are merged at once, often.
+    const size_t runs = runs_.size(), most = MostAtOnce();
+    RETURN_IF_ERROR(MergeLast(runs <= most ? runs : std::min(most, runs - most + 1)));
   }
-  return std::move(runs_.front());
+  return std::move(runs_.front().rows);
 }
 
-absl::StatusOr<std::unique_ptr<SortedRun>> RowSorter::Merge(size_t first, size_t count) {
-  if (count == 1) return std::move(runs_[first]);
+size_t RowSorter::MostAtOnce() const {
+  uint64_t block_bytes = 1;
+  for (const Run& run : runs_) block_bytes = std::max(block_bytes, run.rows->largest_block_bytes());
+  // Each run that takes part has a block in memory, raw and compressed.
+  return std::clamp<size_t>(options_.memory_bytes / (2 * block_bytes), 2, 256);
+}
+
+absl::Status RowSorter::MergeLast(size_t count) {
+  const auto first = runs_.end() - static_cast<ptrdiff_t>(count);
   struct Input {
     std::unique_ptr<Cursor> cursor;
     Row row;
@@ -416,7 +420,7 @@ absl::StatusOr<std::unique_ptr<SortedRun>> RowSorter::Merge(size_t first, size_t
   };
   std::priority_queue<size_t, std::vector<size_t>, decltype(comes_later)> next(comes_later);
   for (size_t i = 0; i < count; i++) {
-    inputs[i].cursor = runs_[first + i]->Scan({});
+    inputs[i].cursor = first[i].rows->Scan({});
     if (inputs[i].cursor->Next(&inputs[i].row)) next.push(i);
   }
   ASSIGN_OR_RETURN(std::unique_ptr<SortedRunWriter> writer,
@@ -431,8 +435,11 @@ absl::StatusOr<std::unique_ptr<SortedRun>> RowSorter::Merge(size_t first, size_t
   for (const Input& input : inputs) {
     if (!input.cursor->status().ok()) return input.cursor->status();
   }
-  for (size_t i = 0; i < count; i++) runs_[first + i].reset();
-  return writer->Finish();
+  ASSIGN_OR_RETURN(std::unique_ptr<SortedRun> run, writer->Finish());
+  const uint32_t merges = first->merges + 1;
+  runs_.erase(first, runs_.end());
+  runs_.push_back({std::move(run), merges});
+  return absl::OkStatus();
 }
 
 }  // namespace rocksieve::join

@@ -161,13 +161,20 @@ class RowSorter {
     size_t KeptBytes() const { return bytes.capacity() + entries.capacity() * sizeof(Entry); }
   };
 
+  struct Run {
+    std::unique_ptr<SortedRun> rows;
+    uint32_t merges = 0;  // that it went through
+  };
+
   absl::Status Check();
   absl::Status Spill();
-  absl::StatusOr<std::unique_ptr<SortedRun>> Merge(size_t first, size_t count);
+  size_t MostAtOnce() const;  // runs that may be merged
+  // Makes one of the last so many runs.
+  absl::Status MergeLast(size_t count);
 
   const SortOptions options_;
   Buffer buffer_;
-  std::vector<std::unique_ptr<SortedRun>> runs_;
+  std::vector<Run> runs_;
   uint64_t spilled_runs_ = 0;
   uint64_t rows_ = 0;  // handled since the beginning, each time
 };
