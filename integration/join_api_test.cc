@@ -66,6 +66,22 @@ TEST_F(JoinApi, FilesAreInputsToo) {
   ASSERT_TRUE(Input::OfSst(sst, rocksdb::Options(), {}, &input).ok());
   EXPECT_EQ(Joined(Operation::kDifference, input, peer), RowsOf(there_, here_, false));
 
+  // Several lines of a key, in any order of their values.
+  Rows values = there_;
+  lines.open(text);
+  for (const auto& [key, value] : here_) {
+    lines << key << "\t" << value << "\n" << key << "\t" << values[key] << "\n";
+  }
+  lines.close();
+  InputOptions by_row;
+  Peer rows = peer;
+  by_row.on = rows.on = "row";
+  JoinOptions small_ranges;
+  small_ranges.keys_per_range = 5;
+  ASSERT_TRUE(Input::OfSortedText(text, by_row, &input).ok());
+  EXPECT_EQ(Joined(Operation::kIntersection, input, rows, small_ranges),
+            RowsOf(there_, here_, true));
+
   ASSERT_TRUE(Input::OfSortedText(directory_ + "/nothing.txt", {}, &input).ok());
   const rocksdb::Status status =
       Join(Operation::kCount, input, peer, JoinOptions(), nullptr, nullptr);

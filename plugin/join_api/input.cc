@@ -267,12 +267,21 @@ rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& ro
 
 rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions& options,
                                     Input* input) {
-  const auto open = [path](RowValues, const Cancellation* cancellation) {
-    return SortedTextSource::Open(path, [cancellation] {
-      return cancellation == nullptr ? absl::OkStatus() : cancellation->Check();
-    });
+  const auto take_snapshot = [path, sort = SortingOf(options)](const JoinKeyExpression& on) {
+    return RowsSnapshot{
+        [=](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
+          const auto check = [cancellation] {
+            return cancellation == nullptr ? absl::OkStatus() : cancellation->Check();
+          };
+          ASSIGN_OR_RETURN(std::unique_ptr<SortedTextSource> rows,
+                           SortedTextSource::Open(path, check));
+          // Lines of a key come in any order of their values' digests.
+          const bool sorted_anew = on.is_whole_row() && !rows->keys_are_unique();
+          return sorted_anew ? SortedByJoinKey(std::move(rows), on, sort, cancellation)
+                             : ByJoinKey(std::move(rows), on, sort, cancellation);
+        }};
   };
-  return Make(options, OpeningFile(open, SortingOf(options)), {}, &input->impl_);
+  return Make(options, take_snapshot, {}, &input->impl_);
 }
 
 }  // namespace rocksieve::join

@@ -377,6 +377,16 @@ TEST(WholeRow, ValuesCanBeLeftOut) {
   EXPECT_EQ(ReadRows(&source), (Table{{JoinKey("k", "v"), ""}}));
 }
 
+TEST(WholeRow, SeveralOfAKeyAreAnErrorAndNoEndlessJoin) {
+  MemorySource::Rows rows;
+  for (int i = 0; i < 6; i++) rows.emplace_back("a", std::to_string(i));
+  WholeRowSource here(std::make_unique<MemorySource>(rows), WholeRowSource::Values::kGiven);
+  MemorySource there(Table{});
+  const Settings settings(Strategy::kAuto, /*keys_per_range=*/1);
+  EXPECT_TRUE(
+      absl::IsDataLoss(JoinSources(Operation::kCount, &here, &there, settings).piped.status));
+}
+
 TEST(WholeRow, IsAnExpression) {
   for (const char* text : {"row", "row.without_value()"}) {
     const absl::StatusOr<JoinKeyExpression> expression = JoinKeyExpression::Parse(text);

@@ -259,6 +259,10 @@ absl::Status RangeReconciler::Open(ClientRange* range, bool ends_at_rest) {
     RETURN_IF_ERROR(context_->RepeatWithoutExisting(range));
   }
   const RangeKeys& keys = range->keys;
+  if (keys.next_key && *keys.next_key <= range->interval.begin) {
+    return Naming(range->interval, absl::DataLossError("the rows here do not come in the order of "
+                                                       "their join keys: their file is damaged"));
+  }
   if (keys.next_key && ends_at_rest) {
     context_->ranges.GiveBack(range, *keys.next_key);
   } else if (keys.next_key) {

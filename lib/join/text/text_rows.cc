@@ -84,6 +84,7 @@ absl::Status SortedTextSource::CheckLines(const std::function<absl::Status()>& c
                        "(-t $'\\t' -k1,1 if there are values)"));
     }
     if (order > 0) keys_++;
+    if (order == 0) keys_are_unique_ = false;
     if (marks_.empty() || offset >= marks_.back().offset + kMarkBytes) {
       marks_.push_back({std::string(row.key), offset});
     }

@@ -30,6 +30,7 @@ class SortedTextSource final : public Source {
 
   std::unique_ptr<Cursor> Scan(const KeyInterval& interval) override;
   uint64_t EstimateKeys() override { return keys_; }  // exact
+  bool keys_are_unique() const { return keys_are_unique_; }
 
  private:
   class LineCursor;
@@ -48,6 +49,7 @@ class SortedTextSource final : public Source {
   const std::string state_;
   std::vector<Mark> marks_;
   uint64_t keys_ = 0;
+  bool keys_are_unique_ = true;
 };
 
 // Bytes that go to a file or a pipe, and can be taken back until they are committed.
