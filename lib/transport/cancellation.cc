@@ -67,13 +67,19 @@ void SleepUntil(Cancellation::Clock::time_point until, const std::stop_token& en
 }
 
 std::unique_ptr<Cursor> CancellableSource::Scan(const KeyInterval& interval) {
-  return std::make_unique<CancellableCursor>(source_->Scan(interval), cancellation_, tell_);
+  return Cancellable(source_->Scan(interval));
 }
 
 std::unique_ptr<Cursor> CancellableSource::ScanAbsent() {
   std::unique_ptr<Cursor> cursor = source_->ScanAbsent();
-  if (cursor == nullptr) return nullptr;
-  return std::make_unique<CancellableCursor>(std::move(cursor), cancellation_, tell_);
+  return cursor == nullptr ? nullptr : Cancellable(std::move(cursor));
+}
+
+std::unique_ptr<Cursor> CancellableSource::Cancellable(std::unique_ptr<Cursor> cursor) const {
+  std::unique_ptr<Cursor>* all_rows = &cursor;
+  while ((*all_rows)->from() != nullptr) all_rows = (*all_rows)->from();
+  *all_rows = std::make_unique<CancellableCursor>(std::move(*all_rows), cancellation_, tell_);
+  return cursor;
 }
 
 }  // namespace rocksieve::join

@@ -51,7 +51,8 @@ void WaitForChange(std::condition_variable_any* changed, std::unique_lock<std::m
 // Waits until then, or `end` is told to stop.
 void SleepUntil(Cancellation::Clock::time_point until, const std::stop_token& end);
 
-// A source whose scans end with an error when the work is cancelled.
+// A source whose scans end with an error when the work is cancelled, also while they pass over rows
+// that they do not give.
 class CancellableSource final : public Source {
  public:
   // What is told of an error of the source.
@@ -69,6 +70,8 @@ class CancellableSource final : public Source {
   }
 
  private:
+  std::unique_ptr<Cursor> Cancellable(std::unique_ptr<Cursor> cursor) const;
+
   Source* const source_;
   const Cancellation* const cancellation_;
   const Tell tell_;

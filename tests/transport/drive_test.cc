@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/join/join_key/join_key_source.h"
 #include "lib/join/memory_account.h"
 #include "lib/join/session/client_session.h"
 #include "lib/join/session/messages.h"
@@ -252,6 +253,14 @@ TEST(CancellableSource, ScansEnd) {
   cancellation.Cancel(absl::CancelledError("enough"));
   EXPECT_FALSE(cursor->Next(&row));
   EXPECT_TRUE(absl::IsCancelled(cursor->status()));
+
+  // Also while it passes over rows that are not given.
+  KeyPrefixSource none(std::make_unique<MemorySource>(Numbers(0, 300'000, 10)), 1000);
+  const Cancellation soon(Cancellation::Clock::now() + std::chrono::microseconds(100));
+  CancellableSource passing(&none, &soon);
+  const std::unique_ptr<Cursor> nothing = passing.Scan({});
+  EXPECT_FALSE(nothing->Next(&row));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(nothing->status()));
 }
 
 constexpr uint64_t kMostMessageBytes = 1 << 20;

@@ -42,6 +42,8 @@ class Cursor {
   // False at the end, and after an error.
   virtual bool Next(Row* row) = 0;
   virtual absl::Status status() const = 0;
+  // The cursor whose rows it goes through, perhaps many for one of its own; null if there is none.
+  virtual std::unique_ptr<Cursor>* from() { return nullptr; }
 };
 
 // What `next(Cursor*, Row*)` makes of the rows of another cursor.
@@ -52,9 +54,10 @@ class CursorOver final : public Cursor {
       : from_(std::move(from)), next_(std::move(next)) {}
   bool Next(Row* row) override { return next_(from_.get(), row); }
   absl::Status status() const override { return from_->status(); }
+  std::unique_ptr<Cursor>* from() override { return &from_; }
 
  private:
-  const std::unique_ptr<Cursor> from_;
+  std::unique_ptr<Cursor> from_;
   NextRow next_;
 };
 template <typename NextRow>
