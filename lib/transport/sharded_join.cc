@@ -92,24 +92,17 @@ absl::Status MergeShards(const Spools& shards, Sink* sink) {
     }
     if (first == nullptr) return sink->Commit();
     const std::string key(first->row().key);
-    size_t lacking = 0;  // shards that lack the key
-    std::vector<std::string> own_values;
+    // A shard gives the rows of one side for a key: those of the client if it lacks the key.
+    const bool all_lack = std::all_of(shards.begin(), shards.end(), [&key](const auto& shard) {
+      return shard->any() && shard->row().key == key && shard->from() == Side::kClient;
+    });
     for (const auto& shard : shards) {
-      bool lacks = false;
       while (shard->any() && shard->row().key == key) {
-        if (shard->from() == Side::kServer) {
+        if (shard->from() == Side::kServer || (all_lack && shard == shards.front())) {
           RETURN_IF_ERROR(sink->Add(shard->row(), shard->from()));
-        } else {
-          lacks = true;
-          if (lacking == 0 && shard == shards.front()) own_values.emplace_back(shard->row().value);
         }
         RETURN_IF_ERROR(shard->Advance());
       }
-      lacking += lacks;
-    }
-    if (lacking < shards.size()) continue;
-    for (const std::string& value : own_values) {
-      RETURN_IF_ERROR(sink->Add({key, value}, Side::kClient));
     }
   }
 }
