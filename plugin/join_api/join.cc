@@ -13,6 +13,7 @@
 #include "lib/join/join_key/join_key_source.h"
 #include "lib/join/matching/planner.h"
 #include "lib/join/rows/source.h"
+#include "lib/join/session/messages.h"
 #include "lib/transport/cancellation.h"
 #include "lib/transport/client.h"
 #include "lib/transport/credentials.h"
@@ -101,7 +102,7 @@ RemoteJoinOptions RemoteOptions(Operation operation, const Peer& peer, const Joi
   remote.client.interval = {options.begin, options.end};
   // Rows with a NULL key lie in no interval.
   remote.client.absent_rows = options.begin.empty() && !options.end;
-  remote.client.keys_per_range = options.keys_per_range;
+  remote.client.keys_per_range = std::min(options.keys_per_range, kMostKeysOfARange);
   remote.client.planner.most_round_trips = options.most_round_trips;
   if (options.link_bytes_per_second != 0) {
     remote.client.planner.weights = WeightsForPrice(
