@@ -124,6 +124,11 @@ class Commands(Sandbox):
                     self.assertEqual(2, finished.code, finished)
                     self.assertIn("cannot write to the standard output", finished.err)
 
+    def test_nobody_writes(self):
+        for arguments in (["distinct"], ["filter", "query", self.filter]):
+            finished = self.run_hostile(arguments, before=lambda: os.close(0))
+            self.assertEqual(2, finished.code, finished)
+
     def test_what_is_printed_goes_into_no_file_of_a_database(self):
         [load_new, made] = self.writing(self.directory)["load"]
         run(COMMAND, *load_new, before=lambda: os.closerange(0, 3))

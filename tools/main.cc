@@ -48,6 +48,9 @@ void OccupyStandardStreams() {
   }
 }
 
+// Before libraries begin: gRPC's opens a descriptor then, on which reading waits for ever.
+[[gnu::section(".preinit_array"), gnu::used]] void (*occupy_first)() = OccupyStandardStreams;
+
 void SaveAddressSpace() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
