@@ -204,9 +204,12 @@ BlockReads MeasureBlockReads(const Tree& tree, const Keys& keys) {
   read.fill_cache = false;
   if (!latest.empty()) read.timestamp = &timestamp;
   const std::vector<const TreeFile*> files = tree.files();
+  const rocksdb::SliceTransform* const extractor = tree.family.prefix_extractor.get();
   return MeasureReads(
       keys.size(), kMostReadKeys,
       [&](size_t i, bool* found) {
+        // A hash index takes the prefix of any key, if it has one or not.
+        read.total_order_seek = extractor != nullptr && !extractor->InDomain(keys[i]);
         rocksdb::PinnableSlice value;
         const Status status = tree.database->db()->Get(read, tree.handle(), keys[i], &value);
         *found = status.ok();
