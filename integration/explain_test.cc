@@ -231,5 +231,23 @@ TEST(ExplainsConsecutiveNumbers, WithAsManyProbesAsOfOtherKeys) {
   EXPECT_NEAR(ExpectedReads(family) / predicted, 1, 0.1);
 }
 
+// Filters of ours, under RocksDB's own policy and under one that nobody knows; and a hash index,
+// which takes prefixes of probes that have none.
+TEST(ExplainsOptions, ThatDoNotFitFiltersOrProbes) {
+  TemporaryDirectory directory;
+  DbConfig config("rocksieve.bloom:10");
+  config.options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
+  config.table.index_type = rocksdb::BlockBasedTableOptions::kHashSearch;
+  WriteOverlappingFiles(Open(config.Build(), directory / "db").get(), 100, 1);
+  std::ofstream(directory / "probes") << "ke\n";
+  for (const PolicyPtr& policy : {BuiltinBloom(10), MixedPolicy()}) {
+    config.table.filter_policy = policy;
+    Open(config.Build(), directory / "db").reset();
+    const Json family = Explained(directory / "db", "--probes=" + (directory / "probes"));
+    ASSERT_EQ(family["notes"].size(), 1u) << family["notes"];
+    EXPECT_THAT(family["notes"][0].get<std::string>(), testing::HasSubstr("asks none of the"));
+  }
+}
+
 }  // namespace
 }  // namespace rocksieve

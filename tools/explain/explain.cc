@@ -147,6 +147,27 @@ std::string NoteOnBudget(const Tree& tree) {
          Fixed(useful, 0) + " bytes at most";
 }
 
+// Where a program that takes its options from the OPTIONS file gets no answer from filters.
+std::string NoteOnPolicy(const Tree& tree) {
+  const std::string& words = tree.family.filter_policy;
+  const std::string program = ": a program that takes its options from there ";
+  if (words == "nullptr") {
+    return "the OPTIONS file names no filter policy" + program + "asks none of these filters";
+  }
+  PolicySpec policy;
+  const bool is_known = PolicySpec::Parse(words, &policy).ok();
+  if (words.empty() || (is_known && words.find("rocksieve") != std::string::npos)) return "";
+  const auto files = tree.files();
+  const bool any_unasked = std::any_of(files.begin(), files.end(), [=](const TreeFile* file) {
+    return is_known ? file->filter.family.rfind("rocksieve", 0) == 0 : file->filter.exists();
+  });
+  if (!any_unasked) return "";
+  return "the OPTIONS file names " + words +
+         (is_known ? program + "asks none of the filters that are rocksieve's"
+                   : ", which is unknown here: a program that does not know it either asks none "
+                     "of these filters");
+}
+
 std::vector<std::string> NotesOn(const Facts& facts) {
   const ColumnFamily& described = facts.tree.family;
   const bool intact = facts.tree.Problems().empty();
@@ -178,11 +199,8 @@ std::vector<std::string> NotesOn(const Facts& facts) {
                     "): keys with a prefix that the data has are let through; predicted rates are "
                     "those of prefixes that it has not");
   }
-  if (described.filter_policy == "nullptr") {
-    notes.push_back(
-        "the OPTIONS file names no filter policy: a program that takes its options "
-        "from there asks none of these filters");
-  }
+  const std::string on_policy = NoteOnPolicy(facts.tree);
+  if (!on_policy.empty()) notes.push_back(on_policy);
   if (facts.reads_are_upper_bound) {
     notes.push_back(
         "some filters are of a policy that neither rocksieve nor RocksDB has; they "
