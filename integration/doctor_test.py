@@ -187,6 +187,10 @@ ILL = (
        r"\.sst", "offset") for spec in (OURS, BUILT_IN)),
     ("unreadable-files", [loaded(OURS, "--compact", options=ONE_FILE),
                           flipped(lambda _, size: size - 3)], r"\.sst", "ldb repair on a copy"),
+    # Another one in its place.
+    ("unreadable-files", [loaded(OURS, options=UNCOMPACTED), loaded(OURS, "--add", text="x\n"),
+                          lambda test: shutil.copy(test.tables()[0], test.tables()[-1])],
+     r"has \d+ bytes, and the MANIFEST says \d+"),
     # It may be where no OPTIONS file says.
     ("unreadable-files", [loaded(OURS, "--compact", options=ONE_FILE),
                           lambda test: test.tables()[0].unlink()], "db_paths or cf_paths"),

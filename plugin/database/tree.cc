@@ -45,19 +45,20 @@ void Describe(TreeFile* file, bool hold) {
     file->filter = filter;
     file->filter.predicted_rate = filter.PredictedRate();
     if (hold) file->table = std::move(table);
-    return;
+  } else {
+    file->filter.family = "unreadable";
+    file->error = MessageOf(status);
+    file->is_missing = status.IsNotFound() || status.IsPathNotFound();
+    file->is_later = status.IsNotSupported();
+    if (file->is_missing) {
+      file->error += "; it is lost, or lies in another one of the database's db_paths";
+    }
   }
-  file->filter.family = "unreadable";
-  file->error = MessageOf(status);
-  file->is_missing = status.IsNotFound() || status.IsPathNotFound();
-  file->is_later = status.IsNotSupported();
-  if (file->is_missing) {
-    file->error += "; it is lost, or lies in another one of the database's db_paths";
-  }
+  // RocksDB refuses to open the database then.
   uint64_t bytes = 0;
   if (file->env()->GetFileSize(file->path, &bytes).ok() && bytes != file->bytes) {
-    file->error += "; it has " + std::to_string(bytes) + " bytes, and the MANIFEST says " +
-                   std::to_string(file->bytes);
+    file->error += (file->error.empty() ? "it has " : "; it has ") + std::to_string(bytes) +
+                   " bytes, and the MANIFEST says " + std::to_string(file->bytes);
   }
 }
 
