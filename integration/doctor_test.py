@@ -129,6 +129,8 @@ ILL = (
     ("unknown-policy", [loaded("none"), edited("filter_policy=.*", "filter_policy=acme.Filter:3")],
      "acme.Filter:3"),
     ("no-options-file", [loaded(), without_options]),
+    ("no-options-file", [loaded(), edited(r"[^\0]+", "")], "no section .TableOptions"),
+    ("policy-lost", [loaded(), edited("filter_policy=.*", "filter_policy=")]),
     ("files-without-filters", [loaded("none", options=UNCOMPACTED), loaded(OURS, "--add", text="x\n")],
      r"\d+ of \d+ files", "built without a policy", OURS),
     *(("unreadable-filters", [loaded(before, options=UNCOMPACTED), loaded(after, "--add", text="x\n")],

@@ -120,6 +120,10 @@ std::string OptionsFile::TableValue(const std::string& column_family,
   return Value("TableOptions/BlockBasedTable \"" + column_family + "\"", name);
 }
 
+bool OptionsFile::HasTable(const std::string& column_family) const {
+  return sections_.count("TableOptions/BlockBasedTable \"" + column_family + "\"") > 0;
+}
+
 void SetComparator(const std::string& comparator_name, ColumnFamily* family) {
   family->comparator_name = comparator_name;
   const rocksdb::Comparator* found = nullptr;
@@ -161,6 +165,7 @@ ColumnFamily DescribeColumnFamily(const std::string& name, const OptionsFile& op
   family.optimize_filters_for_hits =
       IsTrue(options.ColumnFamilyValue(name, "optimize_filters_for_hits"));
   family.filter_policy = options.TableValue(name, "filter_policy");
+  if (family.filter_policy.empty() && options.HasTable(name)) family.filter_policy = "nullptr";
   family.table_factory = options.ColumnFamilyValue(name, "table_factory");
   return family;
 }

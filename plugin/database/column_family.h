@@ -32,6 +32,7 @@ class OptionsFile {
   std::string Value(const std::string& section, const std::string& name) const;
   std::string ColumnFamilyValue(const std::string& column_family, const std::string& name) const;
   std::string TableValue(const std::string& column_family, const std::string& name) const;
+  bool HasTable(const std::string& column_family) const;  // options of block-based tables
 
   // "OPTIONS-000012" or so; empty if there is none.
   const std::string& file_name() const { return file_name_; }
@@ -62,7 +63,7 @@ struct ColumnFamily {
 
   bool whole_key_filtering = true;
   bool optimize_filters_for_hits = false;
-  std::string filter_policy;  // as written; empty if there is no OPTIONS file
+  std::string filter_policy;  // as written, "nullptr" for none; empty if no OPTIONS file tells
   std::string table_factory;  // likewise
 
   // User keys without their timestamps, which filters do not hold either.

@@ -164,12 +164,17 @@ const LoggedLine* Follows(const Facts& facts, const std::string& family) {
 
 void CheckPolicyIsThere(const Facts& facts, Findings* findings) {
   // A database that was killed while it was made has none yet, nor a table.
-  const bool has_tables =
-      std::any_of(facts.families.begin(), facts.families.end(),
-                  [](const FamilyFacts& family) { return !family.files().empty(); });
-  if (has_tables && facts.options.file_name().empty()) {
-    Add(findings, "no-options-file", Severity::kWarning, "", "there is no OPTIONS file",
-        {facts.directory + " has no file OPTIONS-*"},
+  const auto untold =
+      std::find_if(facts.families.begin(), facts.families.end(), [](const FamilyFacts& family) {
+        return family.is_block_based && family.policy.spec.empty() && !family.files().empty();
+      });
+  if (untold != facts.families.end()) {
+    const std::string& file = facts.options.file_name();
+    Add(findings, "no-options-file", Severity::kWarning, "",
+        file.empty() ? "there is no OPTIONS file" : "the OPTIONS file is damaged",
+        {file.empty()
+             ? facts.directory + " has no file OPTIONS-*"
+             : file + " has no section [TableOptions/BlockBasedTable \"" + untold->name() + "\"]"},
         "What the database is opened with cannot be seen; only its files and logs were looked at.",
         "Look at the database itself rather than at a copy of some of its files; if RocksDB cannot "
         "write the file, its LOG says why.");
