@@ -143,6 +143,12 @@ TEST_F(CommandRanges, ExplainSaysThatNothingIsAskedWithoutTheExtractor) {
   ASSERT_TRUE(Explained("")["ranges"].empty());
 }
 
+TEST_F(CommandRanges, ExplainSaysNothingOfRangesThatCannotBeMade) {
+  Must(ConfigureRangeFilters("rocksieve.range:12", &config_.options, &config_.table));
+  Must(Open(config_.Build(), path())->Put(rocksdb::WriteOptions(), "a", ""));
+  EXPECT_TRUE(Explained("--ranges")["notes"].empty());
+}
+
 TEST_F(CommandRanges, ExplainRefusesWhatAreNoLengths) {
   for (const char* lengths :
        {"0", "a", "16,", ",16", "16;4", "-1", "1,2,3,4,5,6,7,8,9", "99999999999999999999"}) {

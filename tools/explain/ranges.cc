@@ -100,9 +100,10 @@ Status ExplainRanges(const Tree& tree, const std::vector<uint64_t>& lengths, Pro
                      ")");
     return Status::OK();
   }
-  bool any_answers = false;
+  bool any_made = false, any_answers = false;
   for (EmptyRanges& kind : made) {
     TreeProbes probes;
+    any_made |= !kind.ranges.empty();
     status = ProbeRanges(tree, &kind.ranges, progress, &probes);
     if (!status.ok()) return status;
     for (const auto& level : probes.levels) {
@@ -110,7 +111,7 @@ Status ExplainRanges(const Tree& tree, const std::vector<uint64_t>& lengths, Pro
     }
     ranges->push_back(KindJson(tree, kind, probes, MeasureRangeReads(tree, kind.ranges)));
   }
-  if (!any_answers) {
+  if (any_made && !any_answers) {
     notes->push_back(
         "no filter is asked for ranges: that takes filter_policy=rocksieve.range:12, "
         "prefix_extractor=rocksieve.range, and files written with both");
