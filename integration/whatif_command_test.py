@@ -239,6 +239,7 @@ class Reports(WhatIf):
             f"cannot write the picture to {self.directory}/none/picture.svg": [
                 f"--plot={self.directory}/none/picture.svg"],
             "--read-us": ["--read-us=0"],
+            "--read-us: nan is not a number": ["--read-us=nan"],
             "o column family": ["--column-family=nowhere"],
             "nowhere.txt": ["--probes=nowhere.txt"],
             "--probes": ["--hex"],

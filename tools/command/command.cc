@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -225,6 +226,15 @@ Parser* AddParser(Parser* parent, const CommandText& text) {
 }
 
 std::string NotEmpty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }
+
+CLI::Validator Between(double least, double most) {
+  const auto refuse_nan = [](std::string& text) {
+    double number = 0;
+    return CLI::detail::lexical_cast(text, number) && std::isnan(number) ? text + " is not a number"
+                                                                         : std::string();
+  };
+  return CLI::Range(least, most) & CLI::Validator(refuse_nan, "");
+}
 
 void AddJsonFlag(Parser* parser, bool* json) {
   parser->add_flag("--json", *json, "print one JSON document, with units in the names");

@@ -81,6 +81,9 @@ inline constexpr char kRareFlags[] = "rare";
 // Refuses "--flag=".
 std::string NotEmpty(const std::string& text);
 
+// Refuses numbers that do not lie there, NaN too, which CLI::Range lets pass.
+CLI::Validator Between(double least, double most);
+
 // A flag with a value that is not empty.
 template <typename Value>
 Option* AddText(Parser* parser, const char* name, Value* value, const char* type,

@@ -127,7 +127,7 @@ Command AddExporterCommand(Parser* parent) {
       ->add_option("--every", flags->minutes,
                    "minutes from the end of a look to the next. Default: 15")
       ->type_name("N")
-      ->check(CLI::Range(kFewestMinutes, kMostMinutes));
+      ->check(Between(kFewestMinutes, kMostMinutes));
   parser->add_flag("--once", flags->once, "look once, write --textfile or print, and end");
   return {parser, [flags] { return RunExporter(*flags); }};
 }

@@ -161,7 +161,7 @@ void AddDiffFlags(Parser* parser, DiffFlags* flags) {
       ->add_option("--recheck", flags->recheck_seconds,
                    "look again at rows that differ, so long. Default: 0")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(Between(0, 86400));
   Option* const apply =
       AddText(parser, "--apply", &flags->apply, "here", "make the database here like the other one")
           ->check(CLI::IsMember({"here"}));
@@ -199,7 +199,7 @@ void AddDiffFlags(Parser* parser, DiffFlags* flags) {
       ->add_option("--full-every", flags->full_every_days,
                    "with --state: days after which all is compared again. Default: 30")
       ->type_name("DAYS")
-      ->check(CLI::Range(0.0, 3650.0))
+      ->check(Between(0, 3650))
       ->group(kRareFlags);
   AddLimitFlag(parser, &flags->options.bytes_per_second);
   AddLinkFlag(parser, &join->link_bytes_per_second);

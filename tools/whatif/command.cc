@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -307,7 +308,7 @@ Option* AddFlags(Parser* parser, Flags* flags) {
       ->add_option("--read-us", options->read_us,
                    "time of a block read, for the advice. Default: 80")
       ->type_name("NUMBER")
-      ->check(CLI::PositiveNumber);
+      ->check(Between(std::numeric_limits<double>::min(), std::numeric_limits<double>::max()));
   constexpr uint64_t kMostCacheBytes = 1'000'000'000'000'000;
   Option* const cache =
       parser
@@ -322,7 +323,7 @@ Option* AddFlags(Parser* parser, Flags* flags) {
                    "of that block cache, as of RocksDB's. Default: 0.5")
       ->type_name("NUMBER")
       ->needs(cache)
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(Between(0, 1));
   return ranges;
 }
 
