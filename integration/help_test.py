@@ -72,6 +72,8 @@ class Help(Sandbox):
                             (("help", "exlain"), "did you mean explain?"),
                             (("demo", "--nonsense"), "no flag --nonsense\n"),
                             (("demo", "--kyes=x"), "no flag --kyes; did you mean --keys?"),
+                            (("filter", "-oseen", "-o", "seen", "--spce=x"), "no flag --spce; did"),
+                            (("explain", "--probe-count", "-5"), "Value -5 not in range"),
                             (("explain", "db", "--db=db"), "--db"),
                             (("completion", "tcsh"), "none of bash, zsh, fish")):
             self.assertIn("--help says what there is", self.assert_refused(said, *words))

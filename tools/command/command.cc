@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -115,11 +116,13 @@ std::string MisspeltWord(const CLI::App& root, const Arguments& words) {
     if (word == "--") break;
     if (IsFlag(word)) {
       const std::string name = word.substr(0, word.find('='));
+      const bool is_short = name[1] != '-';  // -o, -oFILE, or a value as -1
+      if (is_short && std::isdigit(static_cast<unsigned char>(name[1])) != 0) continue;
+      if (parser->get_option_no_throw(is_short ? name.substr(0, 2) : name) != nullptr) continue;
       Arguments known;
       for (const Flag& flag : FlagsOf(*parser)) {
         if (!flag.positional) known.push_back(flag.name);
       }
-      if (std::count(known.begin(), known.end(), name) > 0) continue;
       return "there is no flag " + name + Suggesting(name, known);
     }
     if (parser != &root) continue;  // an argument, or the value of a flag
