@@ -238,6 +238,7 @@ class Reports(WhatIf):
             "--plot: draws SVG": [f"--plot={self.directory}/picture.png"],
             f"cannot write the picture to {self.directory}/none/picture.svg": [
                 f"--plot={self.directory}/none/picture.svg"],
+            "allowed are two": ["--bits=4294967302..20"],
             "--read-us": ["--read-us=0"],
             "--read-us: nan is not a number": ["--read-us=nan"],
             "o column family": ["--column-family=nowhere"],

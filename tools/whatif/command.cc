@@ -219,7 +219,7 @@ constexpr int kLeastBits = 1, kMostBits = 32;
 // "6..20"
 Status ParseBits(const std::string& text, WhatIfOptions* options) {
   int least = 0, most = 0, end = 0;
-  const bool whole = std::sscanf(text.c_str(), "%d..%d%n", &least, &most, &end) == 2 &&
+  const bool whole = std::sscanf(text.c_str(), "%9d..%9d%n", &least, &most, &end) == 2 &&
                      static_cast<size_t>(end) == text.size();
   if (!whole || least < kLeastBits || most > kMostBits || least >= most) {
     return Status::InvalidArgument(
