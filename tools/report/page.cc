@@ -213,7 +213,8 @@ std::string Page(const PageFacts& facts) {
     if (!database.families.empty()) top += Tiles(database);
     body += FindingsSection(database);
     if (database.families.empty()) {
-      body += Element("p", "The database has no table files, so there is nothing to filter yet.");
+      body += Element(
+          "p", "No column family looked at has table files, so there is nothing to filter yet.");
     }
     for (size_t i = 0; i < database.families.size(); i++) {
       body += FamilySection(i + 1, database.families[i]);

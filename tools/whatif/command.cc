@@ -237,9 +237,10 @@ Status Plot(const Flags& flags, const std::vector<Chart>& charts) {
   if (flags.plot.empty()) return Status::OK();
   if (charts.size() != 1) {
     return Status::InvalidArgument(
-        charts.empty() ? "--plot: the database has no table files, so there is nothing to draw"
-                       : "--plot draws one column family, but several have files: choose one "
-                         "with --column-family");
+        charts.empty()
+            ? "--plot: no column family looked at has table files, so there is nothing to draw"
+            : "--plot draws one column family, but several have files: choose one "
+              "with --column-family");
   }
   const std::string picture = SvgDrawing(charts[0]);
   OutputPlace place;
@@ -268,7 +269,7 @@ Status Plot(const Flags& flags, const std::vector<Chart>& charts) {
 
 std::string InWords(bool own_probes, const std::vector<Chart>& charts, const Json& document) {
   if (charts.empty()) {
-    return "The database has no table files, so there is nothing to filter yet.\n";
+    return "No column family looked at has table files, so there is nothing to filter yet.\n";
   }
   std::string text;
   for (size_t i = 0; i < charts.size(); i++) {
