@@ -239,6 +239,7 @@ class Reports(WhatIf):
             f"cannot write the picture to {self.directory}/none/picture.svg": [
                 f"--plot={self.directory}/none/picture.svg"],
             "allowed are two": ["--bits=4294967302..20"],
+            "/dev/full: No space left": ["--plot=/dev/full"],
             "--read-us": ["--read-us=0"],
             "--read-us: nan is not a number": ["--read-us=nan"],
             "o column family": ["--column-family=nowhere"],

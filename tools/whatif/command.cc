@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -261,6 +262,7 @@ Status Plot(const Flags& flags, const std::vector<Chart>& charts) {
       file << picture;
       file.close();
       if (!file.fail()) return Status::OK();
+      why = std::strerror(errno);
     }
   }
   return Status::InvalidArgument("cannot write the picture to " + flags.plot + ": " + why +
