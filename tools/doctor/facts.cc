@@ -38,6 +38,16 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \r") - first + 1));
 }
 
+// Of the plugin, behind the date and the thread; a column family may have its words for a name.
+std::string ReportIn(const std::string& line) {
+  const size_t at = line.find("rocksieve: ");
+  if (at == std::string::npos) return "";
+  const std::string_view before = std::string_view(line).substr(0, at);
+  const auto words = std::count(before.begin(), before.end(), ' ');
+  const bool begins = before.ends_with(words == 3 ? " [WARN] " : " ");
+  return begins && (words == 2 || words == 3) ? line.substr(at) : "";
+}
+
 constexpr std::string_view kCount = " COUNT : ";  // between a ticker's name and its number
 
 // One line after another; what it means depends on those before.
@@ -55,8 +65,8 @@ class Parser {
     } else if (Holds(line, "Options for column family [")) {
       std::string name = After(line, "Options for column family [");
       family_ = &log_.families[name.substr(0, name.rfind(']'))];
-    } else if (Holds(line, "rocksieve: ")) {
-      TakeReport("rocksieve: " + After(line, "rocksieve: "));
+    } else if (const std::string report = ReportIn(line); !report.empty()) {
+      TakeReport(report);
     } else if (family_ != nullptr) {
       TakeOption(line);
     }
