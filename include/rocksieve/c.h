@@ -144,11 +144,11 @@ ROCKSIEVE_C_EXPORT void rocksieve_dynamic_destroy(rocksieve_dynamic_t* dynamic);
 
 /* What tells numbers of a stream of keys from far fewer bytes than it has. By kind, what the error of
    rocksieve_estimator_create() means, and what it knows:
-     hyper-log-log      standard error of the distinct count, 0.0021 to 1 (estimate/hyper_log_log.h)
-     k-minimum-values   the same, 0.001 to 1; also what two sets share; exact for small sets (estimate/k_minimum_values.h)
+     hyper-log-log      standard error of the distinct count, from 0.0021, below 1 (estimate/hyper_log_log.h)
+     k-minimum-values   the same, from 0.001, below 1; also what two sets share; exact for small sets (estimate/k_minimum_values.h)
      count-min-sketch   counts exceed the truth by at most that share of all, in 99 % of cases (estimate/count_min_sketch.h)
      top-k              counts exceed the truth by at most that share of all; knows the most frequent keys (estimate/top_k.h)
-     min-hash           standard error of the similarity of two sets, 0.0079 to 1 (estimate/min_hash.h) */
+     min-hash           standard error of the similarity of two sets, from 0.0079, below 1 (estimate/min_hash.h) */
 typedef struct rocksieve_estimator_t rocksieve_estimator_t;
 
 /* The truth lies within one standard error in about two cases of three; 0: the value is exact. */

@@ -29,7 +29,7 @@ TopKOptions TopKOptionsForError(double error) {
   // Written so that NaN is refused too.
   if (!(error > 0 && error < 1 && 1 / error <= kMostCounters)) {
     throw std::invalid_argument("top-k: the error is " + std::to_string(error) +
-                                ", but must be 2^-31 .. 1, such as 0.001");
+                                ", but must be from 2^-31 and below 1, such as 0.001");
   }
   TopKOptions options;
   options.counters = static_cast<uint64_t>(std::ceil(1 / error));

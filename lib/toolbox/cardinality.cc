@@ -50,7 +50,7 @@ HyperLogLogOptions HyperLogLogOptions::ForError(double standard_error) {
   RefuseIf(
       !(standard_error > 0 && standard_error < 1 && registers <= std::ldexp(1.0, kMostPrecision)),
       "HyperLogLogOptions: standard_error is ", standard_error,
-      ", but must be 0.0021 .. 1, such as 0.01");
+      ", but must be from 0.0021 and below 1, such as 0.01");
   HyperLogLogOptions options;
   options.precision = kLeastPrecision;
   while (std::ldexp(1.0, options.precision) < registers) options.precision++;
@@ -171,7 +171,7 @@ KMinimumValuesOptions KMinimumValuesOptions::ForError(double standard_error) {
   const double hashes = std::ceil(1 / (standard_error * standard_error) * (1 - kRounding));
   RefuseIf(!(standard_error > 0 && standard_error < 1 && hashes <= static_cast<double>(kMostK)),
            "KMinimumValuesOptions: standard_error is ", standard_error,
-           ", but must be 0.001 .. 1, such as 0.01");
+           ", but must be from 0.001 and below 1, such as 0.01");
   KMinimumValuesOptions options;
   options.k = std::max<uint64_t>(kLeastK, static_cast<uint64_t>(hashes));
   return options;

@@ -66,7 +66,7 @@ MinHashOptions MinHashOptions::ForError(double standard_error) {
   RefuseIf(!(standard_error > 0 && standard_error < 1 &&
              places <= static_cast<double>(MinHashBytes::kMostPlaces)),
            "MinHashOptions: standard_error is ", standard_error,
-           ", but must be 0.0079 .. 1, such as 0.03");
+           ", but must be from 0.0079 and below 1, such as 0.03");
   MinHashOptions options;
   options.size = static_cast<uint64_t>(places);
   return options;

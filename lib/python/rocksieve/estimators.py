@@ -18,11 +18,11 @@ class Counted(NamedTuple):
 class Estimator(Keeper):
     """What is told by kind, and what `error` means:
 
-    hyper-log-log      distinct(); its standard error, 0.0021 to 1
-    k-minimum-values   the same, 0.001 to 1; similarity(), intersection(); exact for small sets
+    hyper-log-log      distinct(); its standard error, from 0.0021, below 1
+    k-minimum-values   the same, from 0.001, below 1; similarity(), intersection(); exact for small sets
     count-min-sketch   count(), too large by at most that share of all, in 99 % of cases
     top-k              count() and top(), too large by at most that share of all
-    min-hash           similarity(); its standard error, 0.0079 to 1
+    min-hash           similarity(); its standard error, from 0.0079, below 1
 
     What a kind cannot tell is a ValueError that names those that can. Any number of threads may ask at
     once, while none adds or merges."""
