@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/database/database.h"
 
-#include <unistd.h>
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
+#include <unistd.h>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/merge_operator.h>
@@ -263,46 +262,7 @@ void LearnFromTables(const std::string& directory, rocksdb::Env* env,
   }
 }
 
-bool AnyFileOf(const fs::path& directory, const auto& is_wanted) {
-  std::error_code error;
-  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (is_wanted(entry->path())) return true;
-  }
-  return false;
-}
-
-// The database that RocksDB wrote this info LOG of, as its head says; empty if it does not.
-fs::path DatabaseOfLog(const fs::path& log) {
-  std::error_code error;
-  if (!fs::is_regular_file(log, error)) return {};
-  std::string head(64 << 10, '\0');
-  std::ifstream(log).read(head.data(), static_cast<std::streamsize>(head.size()));
-  const std::string before = "SST files in ";
-  const size_t start = head.find(before), end = head.find(" dir, Total Num: ", start);
-  if (end == std::string::npos) return {};
-  return head.substr(start + before.size(), end - start - before.size());
-}
-
-uint64_t LogBytes(const fs::path& file) {
-  std::error_code error;
-  const uint64_t bytes = file.extension() == ".log" ? fs::file_size(file, error) : 0;
-  return error ? 0 : bytes;
-}
-
 }  // namespace
-
-bool LogsMayBeOfAnother(const std::string& wal_dir, const std::string& directory,
-                        const std::string& db_log_dir) {
-  if (!AnyFileOf(wal_dir, [](const fs::path& file) { return LogBytes(file) > 0; })) return false;
-  std::error_code error;
-  const fs::path named = DatabaseOfLog(fs::path(directory) / "LOG");
-  const bool was_moved = named.is_absolute() && !fs::exists(named / "CURRENT", error);
-  if (was_moved || fs::equivalent(named, directory, error)) return false;
-  return !AnyFileOf(db_log_dir, [&](const fs::path& log) {
-    return fs::equivalent(DatabaseOfLog(log), directory, error);
-  });
-}
 
 void OpenHandles::Close() {
   for (rocksdb::ColumnFamilyHandle* handle : handles) {
@@ -383,18 +343,19 @@ void Database::KeepOnly(const std::vector<std::string>& wanted) {
 }
 
 void Database::MeasureWriteAheadLogs() {
-  const auto measure = [this](const fs::path& file) {
-    const uint64_t bytes = LogBytes(file), number = FileNumber(file.filename());
-    write_ahead_log_bytes_ += bytes;
-    if (bytes > 0) oldest_write_ahead_log_ = std::min(oldest_write_ahead_log_, number);
-    return false;  // on to the next
-  };
-  AnyFileOf(directory_, measure);
   const std::string named = options().Value("DBOptions", "wal_dir");
   std::error_code error;
-  if (named.empty() || fs::equivalent(named, directory_, error)) return;
-  if (LogsMayBeOfAnother(named, directory_, options().Value("DBOptions", "db_log_dir"))) return;
-  AnyFileOf(named, measure);
+  for (fs::directory_iterator entry(named.empty() ? directory_ : named, error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->path().extension() == ".log") {
+      const uint64_t bytes = fs::file_size(entry->path(), ignored);
+      if (ignored || bytes == 0) continue;
+      write_ahead_log_bytes_ += bytes;
+      oldest_write_ahead_log_ =
+          std::min(oldest_write_ahead_log_, FileNumber(entry->path().filename()));
+    }
+  }
 }
 
 }  // namespace rocksieve

@@ -29,11 +29,6 @@ rocksdb::Status ExplainOpenError(const std::string& directory, const rocksdb::St
 rocksdb::Status NoSuchColumnFamily(const std::string& directory, const std::string& name,
                                    const std::vector<std::string>& existing);
 
-// Whether the write-ahead logs in wal_dir, which is not the database's directory, may be those of
-// another: the LOG of a copy names the original, and a checkpoint has none.
-bool LogsMayBeOfAnother(const std::string& wal_dir, const std::string& directory,
-                        const std::string& db_log_dir);
-
 // RocksDB's objects of a database that is open, which go in their order.
 struct OpenHandles {
   std::vector<ColumnFamily> families;  // own comparators that the database uses

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -12,7 +13,6 @@
 #include <rocksieve/listener.h>
 #include <rocksieve/range.h>
 
-#include "plugin/database/database.h"
 #include "plugin/database/policy_spec.h"
 #include "plugin/database/rocksdb_open.h"
 #include "support/return_if_error.h"
@@ -75,14 +75,46 @@ void AddListener(const std::string& spec, rocksdb::DBOptions* options) {
   if (is_auto && options->listeners.empty()) options->listeners.push_back(NewListener());
 }
 
-// Whether the write-ahead logs may be those of another database, which would lose what is in them.
+template <typename Predicate>
+bool AnyFileOf(const fs::path& directory, const Predicate& is_wanted) {
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_wanted(entry->path())) return true;
+  }
+  return false;
+}
+
+// The database that RocksDB wrote this info LOG of, as its head says; empty if it does not.
+fs::path DatabaseOfLog(const fs::path& log) {
+  std::string head(64 << 10, '\0');
+  std::ifstream(log).read(head.data(), static_cast<std::streamsize>(head.size()));
+  const std::string before = "SST files in ";
+  const size_t start = head.find(before), end = head.find(" dir, Total Num: ", start);
+  if (end == std::string::npos) return {};
+  return head.substr(start + before.size(), end - start - before.size());
+}
+
+// Whether the write-ahead logs may be those of another database, which would lose what is in them:
+// the LOG of a copy names the original, and a checkpoint has none.
 bool MayTakeLogs(const rocksdb::DBOptions& options, const TargetOptions& wanted) {
   std::error_code error;
   if (options.wal_dir.empty() || fs::equivalent(options.wal_dir, wanted.directory, error)) {
     return false;
   }
-  return wanted.own_logs_only ||
-         LogsMayBeOfAnother(options.wal_dir, wanted.directory, options.db_log_dir);
+  if (wanted.own_logs_only) return true;
+  if (!AnyFileOf(options.wal_dir, [&](const fs::path& file) {
+        return file.extension() == ".log" && fs::file_size(file, error) > 0;
+      })) {
+    return false;
+  }
+  const fs::path named = DatabaseOfLog(fs::path(wanted.directory) / "LOG");
+  if (fs::equivalent(named, wanted.directory, error)) return false;
+  const bool was_moved = named.is_absolute() && !fs::exists(named / "CURRENT", error);
+  if (was_moved) return false;
+  return !AnyFileOf(options.db_log_dir, [&](const fs::path& log) {
+    return fs::equivalent(DatabaseOfLog(log), wanted.directory, error);
+  });
 }
 
 Status CannotOpen(const std::string& directory, const Status& status) {
