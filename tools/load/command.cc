@@ -50,6 +50,10 @@ std::string AgainWith(const Target& target) {
 }
 
 Status CannotWrite(const Target& target, const Status& status) {
+  if (target.family()->GetComparator()->timestamp_size() > 0) {
+    return Status::InvalidArgument("keys of " + target.db()->GetName() +
+                                   " have timestamps, which lines of text cannot give");
+  }
   return Status::IOError("cannot write to " + target.db()->GetName() + ": " + status.ToString() +
                          "\nThe database is intact, and holds the first lines of the input. If the "
                          "disk is full, free some space; then " +
@@ -152,10 +156,6 @@ Status Load(const LoadOptions& options, Progress* progress, Json* document) {
   RETURN_IF_ERROR(LineStatus(reader));
   std::unique_ptr<Target> target;
   RETURN_IF_ERROR(Target::Open(options.target, &target));
-  if (target->family()->GetComparator()->timestamp_size() > 0) {
-    return Status::InvalidArgument("keys of " + options.target.directory +
-                                   " have timestamps, which lines of text cannot give");
-  }
 
   progress->Begin("loading", reader.total_bytes(), /*units_are_bytes=*/true);
   Loaded loaded;
