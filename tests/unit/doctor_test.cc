@@ -370,11 +370,13 @@ TEST(LogFile, LastStatisticsAndReports) {
       "t 1 [WARN] rocksieve: a filter block is damaged; its file\n"
       "t 1 [rocksieve: a column family] [WARN] rocksieve: \nt rocksieve: \n"
       "t 2 [db/db_impl/db_impl.cc:788] STATISTICS:\n"
-      " rocksdb.block.cache.filter.miss COUNT : 18446744073709551615\n");
+      " rocksdb.block.cache.filter.miss COUNT : 18446744073709551615\n"
+      "t 2 [ERROR] [db.cc:3000] Waiting after error: Corruption: rocksieve: it misses a key\n");
   EXPECT_EQ(log.ticker("rocksdb.block.cache.filter.miss"), 18446744073709551615u);
   EXPECT_EQ(log.ticker("rocksdb.block.cache.filter.hit"), 0u);  // of the dump before
   EXPECT_EQ(log.tickers_line, 7u);
-  ASSERT_EQ(log.plugin_reports.size(), 1u);
+  ASSERT_EQ(log.plugin_reports.size(), 2u);
+  EXPECT_EQ(log.plugin_reports[1].text, "rocksieve: it misses a key");
   EXPECT_EQ(log.plugin_reports[0].line, 4u);
   EXPECT_EQ(log.plugin_reports[0].text, "rocksieve: a filter block is damaged; its file");
 }

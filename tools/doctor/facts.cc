@@ -38,11 +38,13 @@ std::string Trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \r") - first + 1));
 }
 
-// Of the plugin, behind the date and the thread; a column family may have its words for a name.
+// Of the plugin, behind the date and the thread, or RocksDB's of a file that failed by it; a column
+// family may have its words for a name.
 std::string ReportIn(const std::string& line) {
   const size_t at = line.find("rocksieve: ");
   if (at == std::string::npos) return "";
   const std::string_view before = std::string_view(line).substr(0, at);
+  if (before.ends_with(" Corruption: ")) return line.substr(at);
   const auto words = std::count(before.begin(), before.end(), ' ');
   const bool begins = before.ends_with(words == 3 ? " [WARN] " : " ");
   return begins && (words == 2 || words == 3) ? line.substr(at) : "";
