@@ -80,7 +80,8 @@ std::string NewLogOf(const std::string& directory) {
 
 Status CheckUndoLog(const std::string& log) {
   std::error_code error;
-  if (log != "-" && !std::filesystem::exists(log, error)) return Status::OK();
+  const bool is_there = exists(std::filesystem::symlink_status(log, error));
+  if (log != "-" && !is_there) return Status::OK();
   return Status::InvalidArgument(log == "-"
                                      ? "--undo-log: name a file, which can be read again"
                                      : "--undo-log: " + log +
