@@ -74,7 +74,8 @@ void BitsBuilder::AddKey(const rocksdb::Slice& key) {
     // The empty key, or the prefix that RangeExtractor gives to all keys. Readers refuse neither.
     // As keys ascend, it is the prefix if it comes behind another key, or again.
     if (key.size() == 0) {
-      has_empty_prefix_ = has_empty_prefix_ || has_empty_ || builder_.key_count() > 0;
+      prefix_follows_key_ = prefix_follows_key_ || builder_.key_count() > 0;
+      has_empty_prefix_ = has_empty_prefix_ || has_empty_ || prefix_follows_key_;
       has_empty_ = true;
       return;
     }
@@ -98,7 +99,7 @@ size_t BitsBuilder::EstimateEntriesAdded() { return builder_.key_count(); }
 
 void BitsBuilder::CheckOrder() {
   // Beside other prefixes than the empty one, keys and prefixes ascend in no order.
-  if (!is_bytewise_ || !has_empty_prefix_ || builder_.keys_ascend()) return;
+  if (!is_bytewise_ || !prefix_follows_key_ || builder_.keys_ascend()) return;
   order_->Note(false);
   is_bytewise_ = false;
   builder_.SetAnswersNoRanges();

@@ -72,8 +72,8 @@ class BitsBuilder final : public rocksdb::FilterBitsBuilder {
   const std::shared_ptr<const QuerySampler> sampler_;
   const std::unique_ptr<AutoDecider> decider_;
   bool no_filter_ = false;  // the last Finish() made none
-  // Of filters of keys: the empty key or the prefix was added; and it was the prefix.
-  bool has_empty_ = false, has_empty_prefix_ = false;
+  // Of filters of keys: the empty key or the prefix was added; it was the prefix; behind a key.
+  bool has_empty_ = false, has_empty_prefix_ = false, prefix_follows_key_ = false;
 };
 
 // The reader that RocksDB asks about keys.
