@@ -158,7 +158,7 @@ namespace {
 
 // Of rows; a block with a larger row is as large as that.
 constexpr size_t kBlockBytes = 128 << 10;
-constexpr size_t kHeadBytes = 64;  // of a block's first key, which may be as large as the block
+constexpr size_t kHeadBytes = 512;  // of a block's first key, which may be as large as the block
 constexpr int kCompressionLevel = 1;
 
 }  // namespace
@@ -376,7 +376,7 @@ absl::Status RowSorter::Spill() {
   const size_t most = MostAtOnce();
   while (runs_.size() >= most && runs_[runs_.size() - most].merges == runs_.back().merges) {
     std::exchange(buffer_, Buffer());
-    RETURN_IF_ERROR(MergeLast(most));
+    RETURN_IF_ERROR(Merge(runs_.size() - most, most));
   }
   return absl::OkStatus();
 }
@@ -392,9 +392,15 @@ absl::StatusOr<std::unique_ptr<Source>> RowSorter::Finish() {
   }
   std::exchange(buffer_, Buffer());  // an assignment would keep the memory of the bytes
   while (runs_.size() > 1) {
-    // At first so few that all others are merged at once, often.
     const size_t runs = runs_.size(), most = MostAtOnce();
-    RETURN_IF_ERROR(MergeLast(runs <= most ? runs : std::min(most, runs - most + 1)));
+    if (runs < 2 * most) {  // at first so few that all others are merged at once
+      const size_t count = runs <= most ? runs : runs - most + 1;
+      RETURN_IF_ERROR(Merge(runs - count, count));
+      continue;
+    }
+    for (size_t first = 0; first < runs_.size(); first++) {
+      RETURN_IF_ERROR(Merge(first, std::min(most, runs_.size() - first)));
+    }
   }
   return std::move(runs_.front().rows);
 }
@@ -406,8 +412,9 @@ size_t RowSorter::MostAtOnce() const {
   return std::clamp<size_t>(options_.memory_bytes / (2 * block_bytes), 2, 256);
 }
 
-absl::Status RowSorter::MergeLast(size_t count) {
-  const auto first = runs_.end() - static_cast<ptrdiff_t>(count);
+absl::Status RowSorter::Merge(size_t first_run, size_t count) {
+  if (count == 1) return absl::OkStatus();
+  const auto first = runs_.begin() + static_cast<ptrdiff_t>(first_run);
   struct Input {
     std::unique_ptr<Cursor> cursor;
     Row row;
@@ -436,9 +443,8 @@ absl::Status RowSorter::MergeLast(size_t count) {
     if (!input.cursor->status().ok()) return input.cursor->status();
   }
   ASSIGN_OR_RETURN(std::unique_ptr<SortedRun> run, writer->Finish());
-  const uint32_t merges = first->merges + 1;
-  runs_.erase(first, runs_.end());
-  runs_.push_back({std::move(run), merges});
+  *first = {std::move(run), first->merges + 1};
+  runs_.erase(first + 1, first + static_cast<ptrdiff_t>(count));
   return absl::OkStatus();
 }
 

@@ -169,8 +169,8 @@ class RowSorter {
   absl::Status Check();
   absl::Status Spill();
   size_t MostAtOnce() const;  // runs that may be merged
-  // Makes one of the last so many runs.
-  absl::Status MergeLast(size_t count);
+  // Makes one of so many neighbours.
+  absl::Status Merge(size_t first_run, size_t count);
 
   const SortOptions options_;
   Buffer buffer_;
