@@ -268,17 +268,22 @@ rocksdb::Status Input::OfSst(const std::string& path, const rocksdb::Options& ro
 rocksdb::Status Input::OfSortedText(const std::string& path, const InputOptions& options,
                                     Input* input) {
   const auto take_snapshot = [path, sort = SortingOf(options)](const JoinKeyExpression& on) {
+    // Sorted anew, it is one for all servers, as other rows that are sorted.
+    const auto sorted = std::make_shared<std::shared_ptr<Source>>();
     return RowsSnapshot{
         [=](const Cancellation* cancellation) -> absl::StatusOr<std::shared_ptr<Source>> {
+          if (*sorted != nullptr) return *sorted;
           const auto check = [cancellation] {
             return cancellation == nullptr ? absl::OkStatus() : cancellation->Check();
           };
           ASSIGN_OR_RETURN(std::unique_ptr<SortedTextSource> rows,
                            SortedTextSource::Open(path, check));
+          if (!on.is_whole_row() || rows->keys_are_unique()) {
+            return ByJoinKey(std::move(rows), on, sort, cancellation);
+          }
           // Lines of a key come in any order of their values' digests.
-          const bool sorted_anew = on.is_whole_row() && !rows->keys_are_unique();
-          return sorted_anew ? SortedByJoinKey(std::move(rows), on, sort, cancellation)
-                             : ByJoinKey(std::move(rows), on, sort, cancellation);
+          ASSIGN_OR_RETURN(*sorted, SortedByJoinKey(std::move(rows), on, sort, cancellation));
+          return *sorted;
         }};
   };
   return Make(options, take_snapshot, {}, &input->impl_);
