@@ -295,7 +295,9 @@ class JoinServiceImpl final : public GrpcJoinService, public v1::Join::CallbackS
   void End(Admitted* admitted) {
     SessionReport* const report = &admitted->report;
     report->seconds = std::chrono::duration<double>(Clock::now() - admitted->begin).count();
-    const absl::Status told = WithoutDirectories(report->status, options_.directories);
+    const absl::Status told = report->status == ServerEnds()
+                                  ? report->status
+                                  : WithoutDirectories(report->status, options_.directories);
     report->peer = Printable(report->peer);
     report->certificate_name = Printable(report->certificate_name, kMostNameBytes);
     report->status = Printable(report->status);
