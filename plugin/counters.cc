@@ -33,29 +33,31 @@ void Counters::CountBuilt(const FiltersBuilt& built, double saturated_fraction) 
   }
   if (saturated_fraction == 0) return;
   if (incomplete_.fetch_add(1, std::memory_order_relaxed) != 0) return;
-  Report("rocksieve: some of " + std::to_string(built.keys) +
-         " keys could not be placed in their filter, which answers \"may match\" to " +
-         std::to_string(100 * saturated_fraction) +
-         " % of all others; no key is lost. Only keys that were chosen for it do that: a spec "
-         "with :salted defeats them. Reported once per filter policy; "
-         "rocksieve::GetFilterStats counts them all.");
+  ReportOnce("rocksieve: some of " + std::to_string(built.keys) +
+             " keys could not be placed in their filter, which answers \"may match\" to " +
+             std::to_string(100 * saturated_fraction) +
+             " % of all others; no key is lost. Only keys that were chosen for it do that: a spec "
+             "with :salted defeats them. Reported once per filter policy; "
+             "rocksieve::GetFilterStats counts them all.");
 }
 
 void Counters::CountUnreadable(std::atomic<uint64_t>* counter, const char* what) {
   // The counter says whether a message is due, so that the text is made only once.
   if (counter->fetch_add(1, std::memory_order_relaxed) != 0) return;
-  Report(std::string("rocksieve: a filter block ") + what +
-         "; its file is read without a filter, no key is lost. Compacting the file makes a new "
-         "filter. Reported once per filter policy; rocksieve::GetFilterStats counts them all.");
+  ReportOnce(std::string("rocksieve: a filter block ") + what +
+             "; its file is read without a filter, no key is lost. Compacting the file makes a new "
+             "filter. Reported once per filter policy; rocksieve::GetFilterStats counts them all.");
 }
 
-void Counters::Report(const std::string& message) {
+void Counters::ReportOnce(const std::string& message) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (reported_) return;
+  reported_ = true;
   if (!logs_.empty()) {
     rocksdb::Warn(logs_.back(), "%s", message.c_str());
   } else {
     std::fprintf(stderr, "%s\n", message.c_str());
-    unlogged_.push_back(message);
+    unlogged_ = message;
   }
 }
 
@@ -82,7 +84,7 @@ void Counters::AddLog(rocksdb::Logger* log) {
   if (log == nullptr) return;
   std::lock_guard<std::mutex> lock(mutex_);
   logs_.push_back(log);
-  for (const std::string& message : unlogged_) rocksdb::Warn(log, "%s", message.c_str());
+  if (!unlogged_.empty()) rocksdb::Warn(log, "%s", unlogged_.c_str());
   unlogged_.clear();
 }
 

@@ -42,7 +42,7 @@ class Counters {
   // Reports the first message of a policy. RocksDB tells a policy neither which file a block came
   // from nor where to log, so it goes to the log of a table that is being built just now, else to
   // stderr and again to the log of the next table that is built.
-  void Report(const std::string& message);
+  void ReportOnce(const std::string& message);
 
   // What was built comes in the order of the families' names, then of the levels.
   FilterStats stats() const;
@@ -61,7 +61,8 @@ class Counters {
   mutable std::mutex mutex_;                                   // guards all that follows
   std::map<std::pair<std::string, int>, FiltersBuilt> built_;  // by family and level
   std::vector<rocksdb::Logger*> logs_;
-  std::vector<std::string> unlogged_;  // reported to stderr only, so far
+  std::string unlogged_;  // reported to stderr only, so far
+  bool reported_ = false;
 };
 
 // What metrics are made of: what policies and statistics have counted, read at one moment; and
