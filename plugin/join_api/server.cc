@@ -106,7 +106,8 @@ std::vector<std::string> DirectoriesOf(const ServedDatabase& served) {
   const char* const temporary = std::getenv("TMPDIR");
   const std::string database = served.db != nullptr ? served.db->GetName() : served.directory;
   return {std::filesystem::canonical(database, unknown).string(), database,
-          served.temporary_directory, temporary == nullptr ? "" : temporary};
+          served.temporary_directory, served.states_directory,
+          temporary == nullptr ? "" : temporary};
 }
 
 absl::Status CheckKeeping(const KeepingStates& keeping, const std::string& on) {
