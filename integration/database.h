@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/cache.h>
+#include <rocksdb/comparator.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -57,6 +58,17 @@ void InThreads(int count, const Action& action) {
   for (int i = 0; i < count; i++) threads.emplace_back([&action, i] { action(i); });
   for (std::thread& thread : threads) thread.join();
 }
+
+// Orders numbers, which bytes do not.
+class ByLength final : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return "test.ByLength"; }
+  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
+    return a.size() != b.size() ? (a.size() < b.size() ? -1 : 1) : a.compare(b);
+  }
+  void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
 
 class TemporaryDirectory {
  public:

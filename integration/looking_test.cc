@@ -146,17 +146,6 @@ TEST_F(Looking, LogsThatTheManifestTracks) {
   EXPECT_EQ(Explain()["column_families"][0]["files"], 2);
 }
 
-// Orders numbers, which bytes do not.
-class ByLength final : public rocksdb::Comparator {
- public:
-  const char* Name() const override { return "test.ByLength"; }
-  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    return a.size() != b.size() ? (a.size() < b.size() ? -1 : 1) : a.compare(b);
-  }
-  void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-};
-
 TEST_F(Looking, AnUnknownComparator) {
   const ByLength by_length;
   for (const bool with_options_file : {true, false}) {

@@ -360,17 +360,6 @@ TEST(RangeFilters, AnswerNoRangesInAnotherOrder) {
   EXPECT_TRUE(db->Get(rocksdb::ReadOptions(), "a1", &value).ok());
 }
 
-// Orders numbers, which bytes do not.
-class ByLength final : public rocksdb::Comparator {
- public:
-  const char* Name() const override { return "test.ByLength"; }
-  int Compare(const rocksdb::Slice& a, const rocksdb::Slice& b) const override {
-    return a.size() != b.size() ? (a.size() < b.size() ? -1 : 1) : a.compare(b);
-  }
-  void FindShortestSeparator(std::string*, const rocksdb::Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-};
-
 // Nor the options of a column family that is made later: there, the keys tell.
 TEST(RangeFilters, AnswerNoRangesOnceKeysComeInAnotherOrder) {
   const TemporaryDirectory directory;
