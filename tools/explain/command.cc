@@ -174,7 +174,7 @@ Command AddExplainCommand(Parser* parent) {
   Option* const probes =
       AddText(parser, "--probes", &options.probes, "FILE",
               "missing keys of your own, one per line, - for standard input. Default: random keys "
-              "that are not there, where the data is and like it");
+              "that are not there, made like the data");
   parser->add_flag("--hex", options.probes_are_hex, "the keys in FILE are in hexadecimal digits")
       ->needs(probes);
   parser->add_option("--probe-count", options.probe_count, "so many random keys. Default: 200000")

@@ -115,7 +115,7 @@ Command AddExporterCommand(Parser* parent) {
            "Looks at any RocksDB databases from outside, in use or not, as explain and doctor do, "
            "and serves what it saw last at /metrics: filters by level, rates, findings. A scrape "
            "never starts a look. A database that cannot be opened is rocksieve_db_up 0. Neither "
-           "TLS nor passwords: listen where only those can reach it who may know.",
+           "TLS nor passwords: listen where only clients that you trust can reach it.",
        .exit_codes = "0 ended by a signal, or done with --once; 2 could not run, or bad usage",
        .example = "Example:\n  rocksieve exporter --db=/var/lib/app/db --listen=127.0.0.1:9435"});
   AddText(parser, "--db", &flags->directories, "DIR", "a database; may be repeated")->required();

@@ -356,9 +356,9 @@ Command AddDistinctCommand(Parser* parent) {
        .description =
            "Estimates it, and says how far off that may be. Its memory does not grow with the "
            "input. k-minimum-values keeps as many hashes of 16 bytes as the square of 1 / error, "
-           "10,000 at 1%, and is exact up to that count. hyper-log-log takes one or two bytes "
-           "instead of 16, but between 2.5 and 5 times as many distinct lines as it has bytes it "
-           "counts up to 2.5% too many.",
+           "10,000 at 1%, and is exact up to that count. hyper-log-log takes 1 or 2 bytes instead "
+           "of 16. If the distinct lines are 2.5 to 5 times its bytes, it counts up to 2.5% too "
+           "many.",
        .exit_codes = "0 done; 2 could not run, or bad usage",
        .example = "Example, how many addresses a log has:\n"
                   "  cut -d' ' -f1 access.log | rocksieve distinct"});

@@ -241,14 +241,14 @@ Command AddCertsCommand(Parser* parent) {
        .description = "Makes an authority and a certificate and key for each of server and "
                       "client, which --certs of both takes. Overwrites nothing.",
        .exit_codes = "0 done; 2 could not run, or bad usage",
-       .example = "Example:\n  rocksieve certs --dir=/etc/rocksieve --name=db1.example.org"});
+       .example = "Example:\n  rocksieve certs --dir=/etc/rocksieve/certs --name=db1.example.org"});
   AddText(parser, "--dir", &options->directory, "DIR",
           "where the files go; made if it is not there")
       ->required();
   AddText(parser, "--name", &options->names, "NAME",
           "name or IP address of the server; may be repeated. Default: localhost, 127.0.0.1 and "
           "::1");
-  parser->add_option("--days", options->days, "so long they are valid. Default: 30")
+  parser->add_option("--days", options->days, "days for which they are valid. Default: 30")
       ->type_name("N")
       ->check(CLI::Range(1, 3650));
   return {parser, [options] { return Run(*options); }};

@@ -160,7 +160,7 @@ void AddDiffFlags(Parser* parser, DiffFlags* flags) {
       ->check(CLI::IsMember(kFormats));
   parser
       ->add_option("--recheck", flags->recheck_seconds,
-                   "look again at rows that differ, so long. Default: 0")
+                   "look again so long at rows that differ. Default: 0")
       ->type_name("SECONDS")
       ->check(Between(0, 86400));
   Option* const apply =

@@ -187,7 +187,7 @@ void AddFlags(Parser* parser, Flags* flags) {
           "servers, shards of the other side: host:port,...")
       ->required();
   AddText(parser, "--op", &flags->operation, "intersection|difference|local-only|symmetric|count",
-          "rows matched there; only there; only here; both; counts")
+          "matched there; only there; only here; these two; counts")
       ->required()
       ->check(CLI::IsMember(kOperations));
   AddText(parser, "--output", &flags->output, "FILE",
@@ -200,9 +200,9 @@ void AddFlags(Parser* parser, Flags* flags) {
   AddText(parser, "--remote-column-family", &flags->peer.column_family, "NAME",
           "the other side's. Default: what the server serves first")
       ->group(kRareFlags);
-  AddText(parser, "--left-on", &flags->left_on, "ATTR",
+  AddText(parser, "--left-on", &flags->left_on, "EXPR",
           "matches rows here by it: value.json(/id). Default: key");
-  AddText(parser, "--right-on", &flags->peer.on, "ATTR", "the same there");
+  AddText(parser, "--right-on", &flags->peer.on, "EXPR", "the same there");
   AddText(parser, "--strategy", &options->strategy, "NAME",
           join::JoinStrategies() + ". Default: auto, the cheapest mix")
       ->group(kRareFlags);

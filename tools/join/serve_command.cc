@@ -272,8 +272,8 @@ Command AddServeCommand(Parser* parent) {
                       "unless --insecure. Has gRPC's health service. SIGHUP reads certificates and "
                       "tokens again; SIGTERM lets sessions finish.",
        .exit_codes = "0 ended by SIGTERM or SIGINT; 2 could not run, or bad usage",
-       .example = "Example:\n  rocksieve serve --db=/var/db --listen=0.0.0.0:7420 "
-                  "--certs=/etc/rocksieve"});
+       .example = "Example:\n  rocksieve serve --db=/db --listen=0.0.0.0:7420 "
+                  "--certs=/etc/rocksieve/certs"});
   AddServeFlags(parser, flags.get());
   return {parser, [flags] { return RunServe(*flags); }};
 }

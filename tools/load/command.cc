@@ -306,7 +306,7 @@ Command AddIngestCommand(Parser* parent) {
        .description =
            "All of them, or none. The database is opened with the options that it has, and "
            "keeps them, its filter policy too; its own rows are older than those of the files. No "
-           "other process may have it open: a program that has calls DB::IngestExternalFile().",
+           "other process may have it open; such a program calls DB::IngestExternalFile().",
        .exit_codes = "0 done; 2 could not run, or bad usage",
        .example = "Example:\n"
                   "  rocksieve join --db=/var/db --remote=primary:7420 --certs=certs \\\n"
