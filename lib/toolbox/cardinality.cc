@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -89,7 +90,7 @@ Estimate HyperLogLog::DistinctCount() const {
     empty += entry == 0;
   }
   const double value = Alpha(options_.precision) * m * m / sum;
-  if (value <= 2.5 * m && empty > 0) return LinearCount(m, static_cast<double>(empty));
+  if (value <= 2.5 * m && empty > 0) return LinearCount(m, m - static_cast<double>(empty));
   return {value, 1.04 / std::sqrt(m) * value};
 }
 
@@ -145,12 +146,26 @@ constexpr size_t kLeastK = 3, kMostK = 1 << 20;
 constexpr double kRounding = 1e-12;      // 1 / 0.01^2 is 10,000 and a bit
 constexpr uint64_t kWhole = UINT64_MAX;  // the threshold of a sketch that has all its keys
 
+// A number of keys in a sample, where it is not counted.
+struct Keys {
+  double value, variance = 0;
+};
+
 // Numbers of a sample of all hashes below a threshold.
 struct Sample {
   double share;
-  Estimate Count(size_t hits) const {
-    const double in_sample = static_cast<double>(hits);
-    return {in_sample / share, std::sqrt(std::max(in_sample, 1.0) * (1 - share)) / share};
+  Estimate Count(const Keys& in_sample) const {
+    const double variance = std::max(in_sample.value, 1.0) * (1 - share) + in_sample.variance;
+    return {in_sample.value / share, std::sqrt(variance) / share};
+  }
+  // Values that hashes below the threshold can have, without their low bits.
+  double Cells(int shift) const { return std::max(1.0, std::ldexp(share, 64 - shift)); }
+  // That have so many values: several may have one, without their low bits.
+  Keys KeysOf(size_t values, int shift) const {
+    const double taken = static_cast<double>(values), cells = Cells(shift);
+    if (shift == 0) return {taken};
+    const Estimate keys = LinearCount(cells, std::min(taken, cells - 0.5));
+    return {keys.value, keys.standard_error * keys.standard_error};
   }
 };
 
@@ -162,6 +177,29 @@ size_t CountBelow(const std::vector<uint64_t>& sorted, uint64_t threshold) {
   if (threshold == kWhole) return sorted.size();
   return static_cast<size_t>(std::lower_bound(sorted.begin(), sorted.end(), threshold) -
                              sorted.begin());
+}
+
+// The first `count`, without their low bits.
+std::vector<uint64_t> Rounded(const std::vector<uint64_t>& sorted, size_t count, int shift) {
+  std::vector<uint64_t> rounded(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(count));
+  for (uint64_t& value : rounded) value = value >> shift << shift;
+  rounded.erase(std::unique(rounded.begin(), rounded.end()), rounded.end());
+  return rounded;
+}
+
+// Of the mean gap between hashes.
+int GapBits(const std::vector<uint64_t>& sorted) {
+  return std::bit_width(sorted.empty() ? 0 : sorted.back() / sorted.size());
+}
+
+// How many of the fewer keys the other sketch has too, as the values without low bits tell:
+// `common` of them are in both, and some of these by chance.
+Keys CommonKeys(double common, double fewer, double more, double cells) {
+  const double by_chance = std::min(more / cells, 1.0), known = 1 - by_chance;
+  const double most = fewer * fewer / 4;  // nothing is known
+  if (known * fewer < 1) return {fewer / 2, most};
+  return {std::clamp((common - fewer * by_chance) / known, 0.0, fewer),
+          std::min(fewer * by_chance / known, most)};
 }
 
 }  // namespace
@@ -200,19 +238,23 @@ std::vector<uint64_t> KMinimumValues::Sorted(int shift) const {
   return sorted;
 }
 
+int KMinimumValues::Shift() const { return shift_ == 0 ? 0 : std::min(shift_, GapBits(Sorted(0))); }
+
 uint64_t KMinimumValues::Threshold(const std::vector<uint64_t>& sorted) const {
   return sorted.size() < k_ ? kWhole : sorted.back();
 }
 
 void KMinimumValues::Compact() {
-  values_ = Sorted(shift_);
+  values_ = Sorted(Shift());
   if (values_.size() == k_) limit_ = values_.back();
 }
 
 Estimate KMinimumValues::DistinctCount() const {
-  const std::vector<uint64_t> sorted = Sorted(shift_);
+  const int shift = Shift();
+  const std::vector<uint64_t> sorted = Sorted(shift);
   const uint64_t threshold = Threshold(sorted);
-  return SampleBelow(threshold).Count(CountBelow(sorted, threshold));
+  const Sample sample = SampleBelow(threshold);
+  return sample.Count(sample.KeysOf(CountBelow(sorted, threshold), shift));
 }
 
 OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumValues& b) {
@@ -221,40 +263,61 @@ OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumV
         "KMinimumValues: two sketches of different seeds tell nothing of "
         "their overlap; make both with the same KMinimumValuesOptions::seed");
   }
-  const int shift = std::max(a.shift_, b.shift_);
-  const std::vector<uint64_t> in_a = a.Sorted(shift), in_b = b.Sorted(shift);
+  const int shift_a = a.Shift(), shift_b = b.Shift(), shift = std::max(shift_a, shift_b);
+  const std::vector<uint64_t> in_a = a.Sorted(shift_a), in_b = b.Sorted(shift_b);
   const uint64_t threshold = std::min(a.Threshold(in_a), b.Threshold(in_b));
   const size_t below_a = CountBelow(in_a, threshold), below_b = CountBelow(in_b, threshold);
-  size_t common = 0;
-  for (size_t i = 0, j = 0; i < below_a && j < below_b;) {
-    common += in_a[i] == in_b[j];
-    const bool next_a = in_a[i] <= in_b[j], next_b = in_b[j] <= in_a[i];
-    i += next_a;
-    j += next_b;
-  }
+  const std::vector<uint64_t> cells_a = Rounded(in_a, below_a, shift),
+                              cells_b = Rounded(in_b, below_b, shift);
+  std::vector<uint64_t> in_both;
+  std::set_intersection(cells_a.begin(), cells_a.end(), cells_b.begin(), cells_b.end(),
+                        std::back_inserter(in_both));
   const Sample sample = SampleBelow(threshold);
+  const Keys keys_a = sample.KeysOf(below_a, shift_a), keys_b = sample.KeysOf(below_b, shift_b);
+  const auto fewer = static_cast<double>(std::min(cells_a.size(), cells_b.size()));
+  const auto more = static_cast<double>(std::max(cells_a.size(), cells_b.size()));
+  Keys common{static_cast<double>(in_both.size())};
+  if (shift > 0 && fewer > 0) {
+    common = CommonKeys(common.value, fewer, more, sample.Cells(shift));
+    const double keys_per_cell = std::min(keys_a.value, keys_b.value) / fewer;
+    common.value *= keys_per_cell;
+    common.variance *= keys_per_cell * keys_per_cell;
+  }
+  const Keys either{keys_a.value + keys_b.value - common.value,
+                    keys_a.variance + keys_b.variance + common.variance};
   OverlapEstimate overlap;
   overlap.a = a.DistinctCount();
   overlap.b = b.DistinctCount();
-  overlap.either = sample.Count(below_a + below_b - common);
+  overlap.either = sample.Count(either);
   overlap.both = sample.Count(common);
-  const double either = static_cast<double>(below_a + below_b - common);
-  if (either > 0) {
-    const double jaccard = static_cast<double>(common) / either;
+  if (either.value > 0) {
+    const double jaccard = common.value / either.value;
+    const double variance = threshold == kWhole ? 0 : jaccard * (1 - jaccard) / either.value;
     overlap.jaccard = {jaccard,
-                       threshold == kWhole ? 0 : std::sqrt(jaccard * (1 - jaccard) / either)};
+                       std::sqrt(variance + common.variance / (either.value * either.value))};
   }
   return overlap;
 }
 
 bool KMinimumValues::Merge(const KMinimumValues& other) {
   if (other.seed_ != seed_) return false;
-  const std::vector<uint64_t> theirs = other.Sorted(std::max(shift_, other.shift_));
-  shift_ = std::max(shift_, other.shift_);
-  k_ = std::min(k_, other.k_);
-  values_ = Sorted(shift_);
-  values_.insert(values_.end(), theirs.begin(), theirs.end());
-  Compact();
+  const std::vector<uint64_t> own = Sorted(Shift()), theirs = other.Sorted(other.Shift());
+  KMinimumValues both = *this;
+  both.values_ = own;
+  both.values_.insert(both.values_.end(), theirs.begin(), theirs.end());
+  both.shift_ = std::max(shift_, other.shift_);
+  both.k_ = std::min(k_, other.k_);
+  both.shift_ = both.Shift();
+  // A threshold needs as many hashes as differ without the low bits.
+  const auto k_at = [&](int shift) {
+    return std::min(
+        own.size() == k_ ? Rounded(own, own.size(), shift).size() : k_,
+        theirs.size() == other.k_ ? Rounded(theirs, theirs.size(), shift).size() : other.k_);
+  };
+  while (k_at(both.shift_) < kLeastK) both.shift_--;
+  both.k_ = k_at(both.shift_);
+  both.Compact();
+  *this = std::move(both);
   return true;
 }
 
@@ -272,17 +335,18 @@ KMinimumValuesOptions KMinimumValues::options() const {
 std::string KMinimumValues::Serialize(int precision) const {
   RefuseIf(precision < 1 || precision > 64, "KMinimumValues::Serialize: precision is ", precision,
            ", but must be 1 .. 64 bits");
-  std::vector<uint64_t> sorted = Sorted(shift_);
-  const uint64_t mean_gap = sorted.empty() ? 0 : sorted.back() / sorted.size();
-  const int shift = std::clamp(static_cast<int>(std::bit_width(mean_gap)) - precision, shift_, 63);
+  const int least = Shift();
+  std::vector<uint64_t> sorted = Sorted(least);
+  const bool full = sorted.size() == k_;
+  int shift = std::clamp(GapBits(sorted) - precision, least, 63);
   sorted = Sorted(shift);
-  for (uint64_t& value : sorted) value >>= shift;
   // Rounding may make two equal: then the threshold is lost, unless k shrinks with them.
-  const bool full = Threshold(Sorted(shift_)) != kWhole;
+  while (full && sorted.size() < kLeastK) sorted = Sorted(--shift);
+  for (uint64_t& value : sorted) value >>= shift;
   std::string payload;
   ByteWriter out(&payload);
   out.U64(seed_);
-  out.Varint(full ? std::max(sorted.size(), kLeastK) : k_);
+  out.Varint(full ? sorted.size() : k_);
   out.U8(static_cast<uint8_t>(shift));
   EncodeSorted(sorted, {}, 0, &out);
   return WriteEnvelope(EnvelopeType::kKMinimumValues, payload);

@@ -107,13 +107,13 @@ inline std::string ReadSlots(ByteReader* in, uint64_t count, int bits, Slots* sl
   return (*slots)[all_bits / 8] >> all_bits % 8 == 0 ? "" : "bits after the last slot";
 }
 
-// How many keys were thrown into cells, from the number of cells that stayed empty. Source: Whang,
+// How many keys were thrown into cells, from the number of cells that have one. Source: Whang,
 // Vander-Zanden, Taylor, "A linear-time probabilistic counting algorithm for database
 // applications", 1990: n = m ln(m / empty), error sqrt(m (e^t - t - 1)) with t = n / m.
-// REQUIRES: 0 < empty <= cells.
-inline Estimate LinearCount(double cells, double empty) {
-  const double load = std::log(cells / empty);
-  return {cells * load, std::sqrt(cells * (cells / empty - load - 1))};
+// REQUIRES: 0 <= taken < cells.
+inline Estimate LinearCount(double cells, double taken) {
+  const double load = -std::log1p(-taken / cells);
+  return {cells * load, std::sqrt(std::max(0.0, cells * (std::expm1(load) - load)))};
 }
 
 // Stored: the values never change. 7 and 10 were types of experiments.

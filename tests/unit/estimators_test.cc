@@ -101,6 +101,35 @@ TEST(Kmv, EstimatesAreUnbiasedWithTheStatedErrors) {
   }
 }
 
+// Of sketches that were cut, and one of more keys: what is equal by chance counts neither as common
+// nor as missing.
+TEST(Kmv, CutSketchesBesideLargerOnes) {
+  for (const int precision : {16, 8, 4, 1}) {
+    for (const size_t only_b : {0, 1000, 300'000}) {
+      Pair pair = RandomPair(1024, 0, only_b, 1000, only_b + 7);
+      for (KMinimumValues* side : {&pair.a, &pair.b}) {
+        *side = *KMinimumValues::Deserialize(side->Serialize(precision), nullptr);
+        const OverlapEstimate overlap = KMinimumValues::Overlap(pair.a, pair.b);
+        const double either = static_cast<double>(1000 + only_b);
+        EXPECT_NEAR(overlap.either.value, either, 5 * overlap.either.standard_error + 1);
+        EXPECT_LT(overlap.either.standard_error, 0.15 * either);
+        EXPECT_NEAR(overlap.both.value, 1000, 5 * overlap.both.standard_error + 1);
+        EXPECT_NEAR(overlap.a.value, 1000, 5 * overlap.a.standard_error + 1);
+        KMinimumValues merged = pair.b;
+        ASSERT_TRUE(merged.Merge(pair.a));
+        EXPECT_NEAR(merged.DistinctCount().value, either,
+                    (std::ldexp(1.0, -precision) + 0.2) * either)
+            << precision << ' ' << only_b;
+      }
+    }
+  }
+  for (uint64_t seed = 0; seed < 200; seed++) {
+    Pair pair = RandomPair(3, 10'000, 0, 0, seed);
+    pair.a = *KMinimumValues::Deserialize(pair.a.Serialize(1), nullptr);
+    EXPECT_GT(pair.a.DistinctCount().standard_error, 0) << seed;
+  }
+}
+
 TEST(Kmv, GoldenBytes) {
   KMinimumValues sketch = KeepingSmallest(4);
   for (uint64_t i = 1; i <= 9; i++) sketch.AddHash(i * 0x9e3779b97f4a7c15);

@@ -70,8 +70,10 @@ class KMinimumValues {
   uint64_t KeyHash(std::string_view key) const;
 
   // Each hash is cut to `precision` bits below their mean gap, and costs about precision + 2 bits
-  // then; one in 2^precision may be taken for another. 1 .. 64; 64 writes them whole. A sketch
-  // whose hashes became equal by that has a smaller k when it is read.
+  // then; one in 2^precision may be taken for another, and of a set R times as large one in
+  // 2^precision / R: estimates subtract what chance makes equal, and their errors say so. 1 .. 64;
+  // 64 writes them whole. A sketch whose hashes became equal by that has a smaller k when it is
+  // read.
   std::string Serialize(int precision = 64) const;
   // Nothing, with the reason in *error (may be null), if Serialize() did not write these bytes.
   static std::optional<KMinimumValues> Deserialize(std::string_view bytes, std::string* error);
@@ -80,6 +82,8 @@ class KMinimumValues {
   // The distinct smallest hashes in order, at most k, and what lies below the threshold.
   std::vector<uint64_t> Sorted(int shift) const;
   uint64_t Threshold(const std::vector<uint64_t>& sorted) const;
+  // shift_, or less where most hashes would become equal by it.
+  int Shift() const;
   void Compact();
 
   // In no order, with duplicates, fewer than 2 k. The first member: where there is no memory for a
