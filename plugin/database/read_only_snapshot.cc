@@ -96,6 +96,14 @@ Status StrippedTimestamps(const std::string& directory, const std::string& colum
                               "a join does not understand.\nExport its rows, and join those.");
 }
 
+// Rows would be left out.
+Status UnknownOrder(const std::string& directory, const ColumnFamily& family) {
+  return Status::NotSupported("the column family " + family.name + " in " + directory +
+                              " orders its keys by " + family.comparator_name +
+                              ", which this program does not have.\nServe it from inside its "
+                              "process, by a library call.");
+}
+
 Status UnknownMerges(const std::string& directory, const std::string& merge_operator) {
   return Status::NotSupported(
       "the database in " + directory + " holds merges, which need its merge operator (" +
@@ -205,6 +213,10 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
     if (name == column_family && open_.families.back().timestamps_stripped) {
       *explained = true;
       return StrippedTimestamps(directory, column_family);
+    }
+    if (name == column_family && !open_.families.back().comparator_known) {
+      *explained = true;
+      return UnknownOrder(directory, open_.families.back());
     }
     descriptors.emplace_back(name,
                              SnapshotOptions(open_.families.back(), file, &unknown_merge_operator));
