@@ -13,7 +13,7 @@ import subprocess
 import unittest
 
 from environment import lines_on_terminal, run, run_ok
-from join_support import ROCKSIEVE, JoinSandbox
+from join_support import ROCKSIEVE, JoinSandbox, load
 
 
 class JoinCommandsTest(JoinSandbox):
@@ -116,6 +116,12 @@ class JoinCommandsTest(JoinSandbox):
                                ((self.files["left"],), "Nothing was ingested"),
                                ((output, "--column-family=other"), "no column family other")):
             self.assert_refused(run(ROCKSIEVE, "ingest", f"--db={replica}", *wrong), message)
+        reverse = load(self.directory / "reverse", ["a\tb"], "rocksieve.bloom:10",
+                       "--options=comparator=rocksdb.ReverseBytewiseComparator")
+        self.assert_refused(run(ROCKSIEVE, "ingest", f"--db={reverse}", output), "are ordered by")
+        self.assert_refused(self.join([port], "difference", f"--output={self.directory / 'x.sst'}",
+                                      "--format=sst", "--left-on=key.bytes(0)", left=reverse),
+                            "are in bytewise order")
         run_ok(ROCKSIEVE, "ingest", f"--db={replica}", output)
         # Old rows must not be ingested again: there is no file without rows.
         self.assertNotEqual(self.join([1], *lacking, "--attempts=1", left=replica).code, 0)

@@ -93,6 +93,11 @@ Status OptionsOfFiles(const Flags& flags, rocksdb::Options* options) {
   for (const rocksdb::ColumnFamilyDescriptor& family : families) {
     if (family.name == wanted) *options = rocksdb::Options(rocksdb::DBOptions(), family.options);
   }
+  if (options->comparator != rocksdb::BytewiseComparator()) {
+    return Status::InvalidArgument("--format=sst: files of a join are in bytewise order, " +
+                                   flags.directory + " is ordered by " +
+                                   options->comparator->Name() + "; take another --format");
+  }
   return status;
 }
 

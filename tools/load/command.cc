@@ -238,6 +238,11 @@ Status CountFile(const std::string& path, const rocksdb::Options& options, Json*
                                    "an SstFileWriter made.");
   }
   const auto properties = reader.GetTableProperties();
+  if (properties->comparator_name != options.comparator->Name()) {
+    return Status::InvalidArgument("cannot ingest " + path + ": its keys are ordered by " +
+                                   properties->comparator_name + ", those of the database by " +
+                                   options.comparator->Name() + ".\nNothing was ingested.");
+  }
   document->at("entries") = document->at("entries").get<uint64_t>() + properties->num_entries;
   document->at("filter_bytes") =
       document->at("filter_bytes").get<uint64_t>() + properties->filter_size;
