@@ -138,6 +138,15 @@ class Refusing(Loading):
             (copy / "LOG").rename(copy / name)
             self.database = copy
             self.refused("wal_dir", "--add", stdin="b\n")
+        logs, kept = self.directory / "logs", self.directory / "kept"
+        shutil.copytree(logs, kept)
+        for log in logs.iterdir():
+            log.write_bytes(b"")
+        self.refused("wal_dir", "--add", stdin="b\n")
+        shutil.rmtree(logs)
+        self.database = original
+        self.refused("there are none", "--add", stdin="b\n")
+        kept.rename(logs)
         original.rename(moved)
         self.database = moved
         for key in "bc":

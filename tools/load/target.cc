@@ -95,26 +95,35 @@ fs::path DatabaseOfLog(const fs::path& log) {
   return head.substr(start + before.size(), end - start - before.size());
 }
 
-// Whether the write-ahead logs may be those of another database, which would lose what is in them:
-// the LOG of a copy names the original, and a checkpoint has none.
-bool MayTakeLogs(const rocksdb::DBOptions& options, const TargetOptions& wanted) {
+// Why opening it would lose what is in write-ahead logs, and what to do; empty if it would not. The
+// LOG of a copy names the original, and a checkpoint has none. RocksDB always leaves a log.
+std::string LogsAtRisk(const rocksdb::DBOptions& options, const TargetOptions& wanted) {
   std::error_code error;
   if (options.wal_dir.empty() || fs::equivalent(options.wal_dir, wanted.directory, error)) {
-    return false;
+    return "";
   }
-  if (wanted.own_logs_only) return true;
-  if (!AnyFileOf(options.wal_dir, [&](const fs::path& file) {
-        return file.extension() == ".log" && fs::file_size(file, error) > 0;
-      })) {
-    return false;
+  const auto is_log = [](const fs::path& file) { return file.extension() == ".log"; };
+  if (!AnyFileOf(options.wal_dir, is_log)) {
+    return ", and there are none: opening it would lose what they have. Bring them back; if it is "
+           "a "
+           "copy without logs, make wal_dir in the OPTIONS file empty.";
+  }
+  if (AnyFileOf(wanted.directory, is_log)) {
+    return ", but it has some itself: make wal_dir in the OPTIONS file empty.";
   }
   const fs::path named = DatabaseOfLog(fs::path(wanted.directory) / "LOG");
-  if (fs::equivalent(named, wanted.directory, error)) return false;
   const bool was_moved = named.is_absolute() && !fs::exists(named / "CURRENT", error);
-  if (was_moved) return false;
-  return !AnyFileOf(options.db_log_dir, [&](const fs::path& log) {
-    return fs::equivalent(DatabaseOfLog(log), wanted.directory, error);
-  });
+  const bool are_its_own = !wanted.own_logs_only &&
+                           (fs::equivalent(named, wanted.directory, error) || was_moved ||
+                            AnyFileOf(options.db_log_dir, [&](const fs::path& log) {
+                              return fs::equivalent(DatabaseOfLog(log), wanted.directory, error);
+                            }));
+  return are_its_own
+             ? ""
+             : ". If it is a copy, they are those of another database, and opening it would take "
+               "them away: make wal_dir in the OPTIONS file empty. Else let the program that owns "
+               "it "
+               "write.";
 }
 
 Status CannotOpen(const std::string& directory, const Status& status) {
@@ -177,6 +186,7 @@ void Target::Destroy(const std::string& directory, bool with_directory) {
 Status Target::OpenNew(const TargetOptions& wanted) {
   rocksdb::Options options;
   rocksdb::ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
   Status status =
       rocksdb::GetOptionsFromString(strict, NewDatabaseOptions(), wanted.option_string, &options);
   if (!status.ok()) return Status::InvalidArgument("--options: " + status.ToString());
@@ -206,11 +216,10 @@ Status Target::OpenExisting(const TargetOptions& wanted) {
         "cannot open " + wanted.directory + " with its options: " + status.ToString() +
         (wanted.spec.empty() ? "" : "\nLoad into a new database instead."));
   }
-  if (MayTakeLogs(options, wanted)) {
-    return Status::InvalidArgument(
-        "the OPTIONS of " + wanted.directory + " name write-ahead logs in " + options.wal_dir +
-        ". If it is a copy, they are those of another database, and opening it would take them "
-        "away: make wal_dir in the OPTIONS file empty. Else let the program that owns it write.");
+  const std::string at_risk = LogsAtRisk(options, wanted);
+  if (!at_risk.empty()) {
+    return Status::InvalidArgument("the OPTIONS of " + wanted.directory +
+                                   " name write-ahead logs in " + options.wal_dir + at_risk);
   }
   rocksdb::ColumnFamilyOptions of_new_family;
   std::string names, policy = wanted.spec;
