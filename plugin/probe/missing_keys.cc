@@ -85,14 +85,19 @@ class KeyShape {
   std::string Variation(std::string_view like, size_t keep, std::string_view low,
                         std::string_view high, Random* random) const {
     SmallRandom small(random);
-    std::string key;
+    std::string key(like.substr(0, keep));
     for (int attempt = 0; attempt < kAttempts; attempt++) {
-      key.assign(like.substr(0, keep));
-      bool fits = true;
-      while (key.size() < like.size() && fits) {
-        const std::string& bytes = BytesAt(key.size());
+      key.resize(keep);
+      bool on_low = low.substr(0, keep) == key, on_high = high.substr(0, keep) == key, fits = true;
+      for (size_t place = keep; place < like.size() && fits; place++) {
+        const std::string& bytes = BytesAt(place);
         key += bytes[small.Below(bytes.size())];
-        fits = key >= low.substr(0, key.size()) && key <= high.substr(0, key.size());
+        // As far as it is the beginning of an end, the next byte decides.
+        const std::string_view byte(&key.back(), 1);
+        fits =
+            !(on_low && byte < low.substr(place, 1)) && !(on_high && byte > high.substr(place, 1));
+        on_low = on_low && byte == low.substr(place, 1);
+        on_high = on_high && byte == high.substr(place, 1);
       }
       if (fits) return key;
     }
@@ -240,8 +245,10 @@ class Maker {
       std::string key = shape_.Variation(like, keep, low, high, &random_);
       if (!key.empty() && taken(key)) return key;
     }
-    // Nothing fits so far ahead: as far ahead as possible.
-    for (size_t keep = common; keep < std::max(low.size(), high.size()); keep++) {
+    // Nothing fits so far ahead: as far ahead as possible, in long keys nearly.
+    constexpr size_t kSteps = 16;
+    const size_t size = std::max(low.size(), high.size());
+    for (size_t keep = common; keep < size; keep += 1 + (keep - common) / kSteps) {
       for (const std::string* like : {&gap.low, &gap.high}) {
         if (keep >= like->size()) continue;
         std::string key = shape_.Variation(*like, keep, low, high, &random_);
