@@ -133,6 +133,12 @@ std::map<std::string, Mapping> CodeMappings(const fs::path& process) {
       mapping.file.path.resize(path.size() - (sizeof(kDeleted) - 1));
       mapping.file.replaced = true;
     }
+    // A build for a RocksDB that is not installed runs from a copy in memory.
+    constexpr std::string_view kInMemory = "/memfd:";
+    if (mapping.file.path.starts_with(kInMemory)) {
+      mapping.file.path.erase(1, kInMemory.size() - 1);
+      mapping.file.replaced = false;
+    }
     mappings.emplace(path, mapping);
   }
   return mappings;
