@@ -8,6 +8,7 @@
 
 #include <absl/strings/str_cat.h>
 #include <rocksdb/comparator.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/version.h>
 
 #include "plugin/join/comparable_value.h"
@@ -20,6 +21,10 @@ namespace {
 
 using rocksdb::Slice;
 
+bool IsBytewise(rocksdb::ColumnFamilyHandle* family) {
+  return std::string_view(family->GetComparator()->Name()) == rocksdb::BytewiseComparator()->Name();
+}
+
 absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order) {
   const rocksdb::Comparator* comparator = family->GetComparator();
   const std::string what = "column family \"" + family->GetName() + "\"";
@@ -28,9 +33,7 @@ absl::Status CheckComparator(rocksdb::ColumnFamilyHandle* family, bool any_order
                                                  comparator->Name(),
                                                  "), which a join does not understand"));
   }
-  if (any_order || std::string_view(comparator->Name()) == rocksdb::BytewiseComparator()->Name()) {
-    return absl::OkStatus();
-  }
+  if (any_order || IsBytewise(family)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       what, " is ordered by ", comparator->Name(), ", and a scan by its keys needs ",
       rocksdb::BytewiseComparator()->Name(),
@@ -236,10 +239,11 @@ std::unique_ptr<Cursor> RocksDbSource::ScanByIterator(KeyInterval shown, bool wi
 IteratorCursor::Check RocksDbSource::FirstBlocksOf(const KeyInterval& interval) {
   constexpr bool kNeeded = ROCKSDB_MAJOR * 10000 + ROCKSDB_MINOR * 100 + ROCKSDB_PATCH < 80303;
   if (!kNeeded || tree_.files.empty()) return nullptr;
-  return [this, interval, next = size_t{0}](const Slice* key) mutable {
+  return [this, interval, next = size_t{0},
+          order = family_->GetComparator()](const Slice* key) mutable {
     for (; next < tree_.files.size(); next++) {  // by rising first keys
       const LiveTable& file = tree_.files[next];
-      if (key != nullptr ? key->compare(file.smallest) < 0
+      if (key != nullptr ? order->Compare(*key, file.smallest) < 0
                          : interval.end && file.smallest >= *interval.end) {
         break;
       }
@@ -257,14 +261,29 @@ rocksdb::Status RocksDbSource::CheckFirstBlock(const LiveTable& file) {
     if (checked_.count(file.path) > 0) return rocksdb::Status::OK();
   }
   std::unique_ptr<TableEntries> entries;
-  // What cannot be opened is of another format, or for RocksDB to say.
-  if (TableEntries::Open(tree_.env, file.path, kReadBytes, /*limiter=*/nullptr, &entries).ok()) {
-    const rocksdb::Status status = entries->CheckFirstBlock();
-    if (status.IsCorruption()) return status;
+  rocksdb::Status status =
+      TableEntries::Open(tree_.env, file.path, kReadBytes, /*limiter=*/nullptr, &entries);
+  if (status.ok()) {
+    status = entries->CheckFirstBlock();
+  } else {  // another format, or damaged
+    status = CheckFirstBlockByRocksDb(file.path);
   }
+  if (status.IsCorruption()) return status;
   const std::lock_guard<std::mutex> lock(mutex_);
   checked_.insert(file.path);
   return rocksdb::Status::OK();
+}
+
+rocksdb::Status RocksDbSource::CheckFirstBlockByRocksDb(const std::string& path) {
+  rocksdb::SstFileReader reader(db_->GetOptions(family_));
+  RETURN_IF_ERROR(reader.Open(path));
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  read.total_order_seek = true;
+  const std::unique_ptr<rocksdb::Iterator> rows(reader.NewIterator(read));
+  rows->SeekToFirst();
+  const rocksdb::Status status = rows->status();
+  return status.IsCorruption() ? rocksdb::Status::Corruption(path, status.ToString()) : status;
 }
 
 // All of one state: if the memtables or files changed in between, again. In a database so busy that
@@ -287,9 +306,9 @@ void RocksDbSource::PinIterators() {
           {std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(without_readahead, family_)), ""});
     }
     // Memtables and files last: whatever moved between them and the iterators shows in the number.
-    if (!options_.any_order) PinTree(db_, family_, read_, &tree_);
+    PinTree(db_, family_, read_, &tree_);
     if (Property(db_, family_, state) == before) {
-      tree_is_pinned_ = !options_.any_order && before != 0;
+      tree_is_pinned_ = IsBytewise(family_) && before != 0;
       return;
     }
   }

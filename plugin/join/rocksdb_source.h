@@ -122,6 +122,7 @@ class RocksDbSource final : public Source {
   // whose first block is damaged.
   IteratorCursor::Check FirstBlocksOf(const KeyInterval& interval);
   rocksdb::Status CheckFirstBlock(const LiveTable& file);
+  rocksdb::Status CheckFirstBlockByRocksDb(const std::string& path);
   void PinIterators();
   void PrepareWalks();
   void Estimate();
@@ -137,7 +138,8 @@ class RocksDbSource final : public Source {
   // Of the same state, for scans of one key, which would be mostly what is read ahead.
   std::vector<IdleIterator> idle_without_readahead_;
   PinnedTree tree_;
-  bool tree_is_pinned_ = false;  // is just what the first iterators show
+  // It is just what the first iterators show, in bytewise order.
+  bool tree_is_pinned_ = false;
   WalkedTree walked_;
   std::string why_not_walked_;
   std::set<std::string> checked_;  // by path, files whose first blocks are intact

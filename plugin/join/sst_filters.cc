@@ -288,7 +288,9 @@ void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
   }
   tree->files = LiveTablesOf(db, family);
   std::stable_sort(tree->files.begin(), tree->files.end(),
-                   [](const auto& a, const auto& b) { return a.smallest < b.smallest; });
+                   [order = family->GetComparator()](const auto& a, const auto& b) {
+                     return order->Compare(a.smallest, b.smallest) < 0;
+                   });
 }
 
 std::unique_ptr<ExistingFilterReader> ReadSstFilters(PinnedTree* tree,

@@ -22,14 +22,14 @@ namespace rocksieve::join {
 // is in files (old versions, deleted keys) only lets more keys pass.
 struct PinnedTree {
   rocksdb::Env* env = nullptr;
-  std::vector<LiveTable> files;  // by rising `smallest`, those of a level in its order
+  std::vector<LiveTable> files;  // by rising `smallest`, in the order of keys
   // What is visible in memtables alone. Must not be null.
   std::unique_ptr<rocksdb::Iterator> memtables;
   uint64_t memtable_entries = 0;  // of any kind, visible or not
   bool memtable_entries_known = false;
 };
 
-// The files and memtables of the current state, in bytewise order. It is that of iterators made
+// The files and memtables of the current state. It is that of iterators made
 // with the same options only if the column family's super version is the same before them and after
 // it; as long as one of these lives, RocksDB deletes none of the files.
 void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
