@@ -70,7 +70,8 @@ ROCKSIEVE_C_EXPORT rocksieve_builder_t* rocksieve_builder_create(const char* spe
 ROCKSIEVE_C_EXPORT void rocksieve_builder_add(rocksieve_builder_t* builder, const char* key,
                                               size_t length);
 /* The filter as bytes, *size of them, for a file, the wire or rocksieve_filter_open(); free() them. The
-   builder starts afresh. NULL and an error if there is no memory, or was none for one of the keys. */
+   builder starts afresh. NULL and an error if there is no memory, or was none for one of the keys; the
+   keys are lost then, and it is an error too to finish again before any is added. */
 ROCKSIEVE_C_EXPORT char* rocksieve_builder_finish(rocksieve_builder_t* builder, size_t* size,
                                                   char** error);
 ROCKSIEVE_C_EXPORT void rocksieve_builder_destroy(rocksieve_builder_t* builder);

@@ -127,7 +127,8 @@ class FilterBuilder {
   // Keys added since the start or the last Finish(), adjacent duplicates counted once.
   size_t key_count() const;
 
-  // Builds the filter and starts afresh. Never fails but for lack of memory (std::bad_alloc).
+  // Builds the filter and starts afresh. Never fails but for lack of memory (std::bad_alloc); the
+  // keys are gone then as well.
   FilterBlock Finish();
 
   const FilterSpec& spec() const { return spec_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static filters for C, in librocksieve_filters.so.
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,8 @@
 
 struct rocksieve_builder_t {
   rocksieve::FilterBuilder builder;
-  bool complete = true;  // every key was taken
+  bool complete = true;    // every key was taken
+  bool keys_lost = false;  // by the last finish, which failed
 };
 
 struct rocksieve_filter_t : rocksieve::OwnedFilter {};
@@ -69,12 +71,17 @@ char* rocksieve_builder_finish(rocksieve_builder_t* builder, size_t* size, char*
     return nullptr;
   }
   return rocksieve::WithoutThrowing<char*>(nullptr, error, [&]() -> char* {
+    const bool complete = std::exchange(builder->complete, true);
+    if (complete && builder->builder.key_count() == 0 && builder->keys_lost) {
+      throw std::runtime_error(
+          "the last filter could not be built, and its keys are lost: add them again");
+    }
+    builder->keys_lost = builder->builder.key_count() > 0;
     const rocksieve::FilterBlock block = builder->builder.Finish();
-    const bool complete = builder->complete;
-    builder->complete = true;
-    if (complete) return rocksieve::CopyForC(block.view(), size, error);
-    rocksieve::SetCError("a key could not be added", error);
-    return nullptr;
+    if (!complete) throw std::runtime_error("a key could not be added");
+    char* const bytes = rocksieve::CopyForC(block.view(), size, error);
+    if (bytes != nullptr) builder->keys_lost = false;
+    return bytes;
   });
 }
 

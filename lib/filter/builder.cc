@@ -193,10 +193,7 @@ FilterBlock BlockBuilder::BuildOfHashes(double budget_factor) {
   return BuildBlockOfHashes(spec_, version, budget_factor, std::move(hashes_), salt_, range_);
 }
 
-FilterBlock BlockBuilder::Finish(double budget_factor) {
-  finished_keyed_ = IsKeyed(spec_);
-  finished_salt_ = salt_;
-  FilterBlock block = finished_keyed_ ? BuildOfKeys(budget_factor) : BuildOfHashes(budget_factor);
+void BlockBuilder::StartAfresh() {
   keys_.Clear();
   finished_checksum_ = std::exchange(checksum_, 0);
   hashes_ = HashList();
@@ -204,6 +201,19 @@ FilterBlock BlockBuilder::Finish(double budget_factor) {
   range_ = KeyRange();
   salt_ = FreshSalt(spec_);
   hasher_ = KeyHasher(salt_);
+}
+
+FilterBlock BlockBuilder::Finish(double budget_factor) {
+  finished_keyed_ = IsKeyed(spec_);
+  finished_salt_ = salt_;
+  FilterBlock block;
+  try {
+    block = finished_keyed_ ? BuildOfKeys(budget_factor) : BuildOfHashes(budget_factor);
+  } catch (...) {
+    StartAfresh();  // the hashes may be gone
+    throw;
+  }
+  StartAfresh();
   return block;
 }
 

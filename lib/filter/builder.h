@@ -61,7 +61,7 @@ class BlockBuilder {
   size_t key_count() const { return is_keyed_ ? keys_.size() : hashes_.size(); }
 
   // Builds the filter with `budget_factor` times the memory that the spec gives it (0.5 to 2), so
-  // that blocks fit the size classes of an allocator, and starts afresh.
+  // that blocks fit the size classes of an allocator, and starts afresh, also where it throws.
   FilterBlock Finish(double budget_factor = 1);
 
   // The space at which FactorWithin() is 1: a block of the spec's own size is expected to fit.
@@ -96,6 +96,7 @@ class BlockBuilder {
   void AddToKeys(std::string_view key);
   FilterBlock BuildOfKeys(double budget_factor);
   FilterBlock BuildOfHashes(double budget_factor);
+  void StartAfresh();
   std::string VerifyKeys(std::string_view block) const;
 
   FilterSpec spec_;
