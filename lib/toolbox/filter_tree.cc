@@ -140,8 +140,15 @@ void FilterTreeNode::Publish(const Tell& tell) {
   if (all_unpublished_) update.filter = subtree_filter_;
   all_unpublished_ = false;
   if (update.key_hashes.empty() && !update.filter) return;
-  tell(*parent_, update);
-  for (const auto& [sibling, filter] : siblings_) tell(sibling, update);
+  try {
+    tell(*parent_, update);
+    for (const auto& [sibling, filter] : siblings_) tell(sibling, update);
+  } catch (...) {
+    // All is told again, also to those who know it: that takes no memory, and does no harm.
+    all_unpublished_ = true;
+    unpublished_.clear();
+    throw;
+  }
 }
 
 RouteAnswer FilterTreeNode::Route(std::string_view key, NodeId asker, RouteScope scope,

@@ -182,6 +182,21 @@ TEST(FilterTreeNode, PublishesInBatches) {
   }
 }
 
+TEST(FilterTreeNode, TellsAgainWhatCouldNotBeTold) {
+  const FilterTreeOptions options = TreeOptions(1280, 3, false);
+  FilterTreeNode parent(options, 1, 0), child(options, 2, 1);
+  ASSERT_TRUE(parent.AddChild(2, child.subtree_filter()));
+  child.Add("apple");
+  const auto fail = [&](NodeId, const FilterUpdate&) {
+    child.Add("pear");  // meanwhile
+    throw std::runtime_error("the parent is down");
+  };
+  EXPECT_THROW(child.Publish(fail), std::runtime_error);
+  child.Publish([&](NodeId, const FilterUpdate& update) { parent.Receive(2, update); });
+  EXPECT_EQ(parent.subtree_filter(), child.subtree_filter());
+  EXPECT_TRUE(FilterTreeNode::Deserialize(child.Serialize(), nullptr));
+}
+
 TEST(FilterTreeNode, GoesOnWhereANodeDoesNotAnswer) {
   const FilterTreeOptions options = TreeOptions(1280, 3, false);
   FilterTreeNode node(options, 1, 0);

@@ -96,7 +96,8 @@ class FilterTreeNode {
   // Takes up what a child or a sibling tells. False, and nothing changed, if `from` is neither, or
   // its filter has other options. Publish() afterwards.
   bool Receive(NodeId from, const FilterUpdate& update);
-  // Tells parent and siblings what the filter has got since the last time, if anything.
+  // Tells parent and siblings what the filter has got since the last time, if anything. If `tell`
+  // throws, the next call tells all of the filter.
   void Publish(const Tell& tell);
 
   // Finds a node that holds the key: this one, one below, across, or above, as far as the scope
