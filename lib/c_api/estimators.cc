@@ -2,6 +2,7 @@
 // Estimators for C, in librocksieve_filters.so.
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -28,8 +29,11 @@ TopKOptions TopKOptionsForError(double error) {
   constexpr double kMostCounters = 2147483648.0;  // 2^31
   // Written so that NaN is refused too.
   if (!(error > 0 && error < 1 && 1 / error <= kMostCounters)) {
-    throw std::invalid_argument("top-k: the error is " + std::to_string(error) +
-                                ", but must be from 2^-31 and below 1, such as 0.001");
+    char text[128];
+    std::snprintf(text, sizeof(text),
+                  "top-k: the error is %g, but must be from 2^-31 and below 1, such as 0.001",
+                  error);
+    throw std::invalid_argument(text);
   }
   TopKOptions options;
   options.counters = static_cast<uint64_t>(std::ceil(1 / error));

@@ -168,14 +168,14 @@ std::string WhatIsWrong(const ScalableBloomFilterOptions& options) {
            "; give 64 to 2^36, and rather too few than too many: the filter grows";
   }
   if (!(options.false_positive_rate > 1e-9 && options.false_positive_rate < 1)) {
-    return owner + "false_positive_rate is " + std::to_string(options.false_positive_rate) +
+    return owner + "false_positive_rate is " + NumberText(options.false_positive_rate) +
            "; give a fraction between 1e-9 and 1, such as 0.01 for 1 %";
   }
   if (options.growth < 2 || options.growth > 16) {
     return owner + "growth is " + std::to_string(options.growth) + "; give 2 to 16, 2 if in doubt";
   }
   if (!(options.tightening >= 0.1 && options.tightening <= 0.95)) {
-    return owner + "tightening is " + std::to_string(options.tightening) +
+    return owner + "tightening is " + NumberText(options.tightening) +
            "; give 0.1 to 0.95, 0.8 if in doubt";
   }
   return "";

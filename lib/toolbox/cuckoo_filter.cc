@@ -194,7 +194,7 @@ double CuckooFalsePositiveRate(int fingerprint_bits, double load) {
 CuckooFilterOptions CuckooFilterOptions::ForKeys(uint64_t keys, double false_positive_rate) {
   if (keys == 0) Refuse("keys is 0; give the number of keys to be held, at least 1");
   if (!(false_positive_rate > 0 && false_positive_rate < 1)) {
-    Refuse("false_positive_rate is " + std::to_string(false_positive_rate) +
+    Refuse("false_positive_rate is " + NumberText(false_positive_rate) +
            "; give a share between 0 and 1, such as 0.01");
   }
   const double keys_wanted = static_cast<double>(keys);

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <rocksieve/estimate/estimate.h>
@@ -19,11 +21,23 @@
 
 namespace rocksieve {
 
+// A number for a message: a fraction as %g, so that 1e-12 is not 0.000000.
+template <typename Number>
+std::string NumberText(Number number) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%g", number);
+    return text;
+  } else {
+    return std::to_string(number);
+  }
+}
+
 // Throws std::invalid_argument if an option is `wrong`: "Options: option is ", its value, ", but
 // must be 1 .. 9".
 template <typename Number>
 void RefuseIf(bool wrong, const char* option, Number value, const char* remedy) {
-  if (wrong) throw std::invalid_argument(option + std::to_string(value) + remedy);
+  if (wrong) throw std::invalid_argument(option + NumberText(value) + remedy);
 }
 
 // Words and arrays of bits: as bytes that are the same on every machine, with small numbers packed

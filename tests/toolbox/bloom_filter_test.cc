@@ -148,7 +148,8 @@ TEST(BloomFilter, OptionsThatMakeNoSenseAreRefusedWithTheRemedy) {
                  {make({64, 65}), "hashes is 65"},
                  {make({64, 7, static_cast<BloomHashing>(9)}), "hashing"},
                  {for_keys(0, 0.1), "keys is 0"},
-                 {for_keys(1, 0), "0.01 for 1 %"},
+                 {for_keys(1, 0), "is 0; give a fraction between 0 and 1, such as 0.01 for 1 %"},
+                 {for_keys(1, -1e-12), "is -1e-12; give"},
                  {for_keys(1, 1), "0.01 for 1 %"},
                  {for_keys(1, NAN), "0.01 for 1 %"},
                  {for_keys(UINT64_MAX, 0.01), "2^48"}});

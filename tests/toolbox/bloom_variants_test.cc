@@ -242,7 +242,7 @@ TEST(ScalableBloomFilter, OptionsThatMakeNoSenseAreRefusedWithTheRemedy) {
   };
   ExpectRefused({{with(&Options::initial_keys, 63u), "initial_keys is 63; give 64 to 2^36"},
                  {with(&Options::initial_keys, UINT64_MAX), "initial_keys"},
-                 {with(&Options::false_positive_rate, 0), "0.01 for 1 %"},
+                 {with(&Options::false_positive_rate, 1e-12), "is 1e-12; give"},
                  {with(&Options::false_positive_rate, NAN), "0.01 for 1 %"},
                  {with(&Options::growth, 1), "growth is 1; give 2 to 16"},
                  {with(&Options::tightening, 1), "give 0.1 to 0.95"}});
