@@ -157,8 +157,8 @@ typedef struct rocksieve_estimate_t {
   double value, standard_error;
 } rocksieve_estimate_t;
 
-/* seed: of the hash of keys; only estimators of equal kind, error and seed merge. NULL and an error
-   that says what is allowed. */
+/* seed: of the hash of keys; what merges must have the same. NULL and an error that says what is
+   allowed. */
 ROCKSIEVE_C_EXPORT rocksieve_estimator_t* rocksieve_estimator_create(const char* kind, double error,
                                                                      uint64_t seed,
                                                                      char** error_text);
@@ -197,7 +197,8 @@ ROCKSIEVE_C_EXPORT unsigned char rocksieve_estimator_intersection(const rocksiev
                                                                   const rocksieve_estimator_t* b,
                                                                   rocksieve_estimate_t* both,
                                                                   char** error);
-/* Now knows both streams. 0 and an error, and nothing is changed, unless both were created alike. */
+/* Now knows both streams. 0 and an error, and nothing is changed, unless both were created alike;
+   of k-minimum-values the errors may differ, and the larger one holds from then on. */
 ROCKSIEVE_C_EXPORT unsigned char rocksieve_estimator_merge(rocksieve_estimator_t* estimator,
                                                            const rocksieve_estimator_t* other,
                                                            char** error);

@@ -221,8 +221,8 @@ unsigned char rocksieve_estimator_merge(rocksieve_estimator_t* estimator,
     if (!rocksieve::HasEstimator(other, other, error)) return 0;
     if (rocksieve::MergeFrom(rocksieve::SameKind(into, other), &into)) return 1;
     return rocksieve::FailForC(
-        "estimators merge only if error and seed are those of each other, and the sum of all "
-        "counts is below 2^64",
+        "estimators merge only if error (but of k-minimum-values) and seed are those of each "
+        "other, and the sum of all counts is below 2^64",
         error);
   });
 }

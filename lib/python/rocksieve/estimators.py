@@ -30,8 +30,8 @@ class Estimator(Keeper):
     _NAME = "estimator"
 
     def __init__(self, kind: str, error: float = 0.01, seed: int = 0) -> None:
-        """Only estimators of equal kind, error and seed merge. ValueError, which says what is allowed;
-        MemoryError."""
+        """Only estimators of equal kind, error and seed merge; of k-minimum-values the errors may differ,
+        and the larger one holds from then on. ValueError, which says what is allowed; MemoryError."""
         self._own(checked(filters().rocksieve_estimator_create, name_bytes(kind), error,
                           u64(seed, "seed")))
 
