@@ -29,9 +29,9 @@ struct PinnedTree {
   bool memtable_entries_known = false;
 };
 
-// The files and memtables of the current state. It is that of iterators made
-// with the same options only if the column family's super version is the same before them and after
-// it; as long as one of these lives, RocksDB deletes none of the files.
+// The files and memtables of the current state. It is that of iterators made with the same options
+// only if the column family's super version is the same before them and after it; as long as one of
+// these lives, RocksDB deletes none of the files.
 void PinTree(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
              const rocksdb::ReadOptions& options, PinnedTree* tree);
 

@@ -105,11 +105,12 @@ std::string LogsAtRisk(const rocksdb::DBOptions& options, const TargetOptions& w
   const auto is_log = [](const fs::path& file) { return file.extension() == ".log"; };
   if (!AnyFileOf(options.wal_dir, is_log)) {
     return ", and there are none: opening it would lose what they have. Bring them back; if it is "
-           "a "
-           "copy without logs, make wal_dir in the OPTIONS file empty.";
+           "a copy without logs, make wal_dir in the OPTIONS file empty.";
   }
-  if (AnyFileOf(wanted.directory, is_log)) {
-    return ", but it has some itself: make wal_dir in the OPTIONS file empty.";
+  if (AnyFileOf(wanted.directory, [&](const fs::path& file) {
+        return is_log(file) && fs::file_size(file, error) > 0;
+      })) {
+    return ", but logs are beside its files too: make wal_dir in the OPTIONS file empty.";
   }
   const fs::path named = DatabaseOfLog(fs::path(wanted.directory) / "LOG");
   const bool was_moved = named.is_absolute() && !fs::exists(named / "CURRENT", error);
@@ -122,8 +123,7 @@ std::string LogsAtRisk(const rocksdb::DBOptions& options, const TargetOptions& w
              ? ""
              : ". If it is a copy, they are those of another database, and opening it would take "
                "them away: make wal_dir in the OPTIONS file empty. Else let the program that owns "
-               "it "
-               "write.";
+               "it write.";
 }
 
 Status CannotOpen(const std::string& directory, const Status& status) {
