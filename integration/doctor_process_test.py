@@ -151,6 +151,16 @@ class Processes(Examined):
             os.unlink(copy)
             self.assert_found("plugin-replaced", "deleted", flags=[pid])
 
+    def test_a_build_in_memory(self):
+        """As one for a RocksDB that is not installed is loaded."""
+        self.load()
+        alone = shutil.copy(PLUGIN, self.directory)
+        with open(os.memfd_create(RELEASE_PLUGIN.name), "wb", buffering=0) as build:
+            build.write(RELEASE_PLUGIN.read_bytes())
+            path = f"/proc/{os.getpid()}/fd/{build.fileno()}"
+            with self.ldb(LD_PRELOAD=f"{alone}:{path}") as pid:
+                self.assert_healthy(pid)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
