@@ -179,17 +179,16 @@ size_t CountBelow(const std::vector<uint64_t>& sorted, uint64_t threshold) {
                              sorted.begin());
 }
 
-// The first `count`, without their low bits.
-std::vector<uint64_t> Rounded(const std::vector<uint64_t>& sorted, size_t count, int shift) {
-  std::vector<uint64_t> rounded(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(count));
-  for (uint64_t& value : rounded) value = value >> shift << shift;
-  rounded.erase(std::unique(rounded.begin(), rounded.end()), rounded.end());
-  return rounded;
+// Distinct, without their low bits.
+std::vector<uint64_t> Rounded(std::vector<uint64_t> sorted, int shift) {
+  for (uint64_t& value : sorted) value = value >> shift << shift;
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return sorted;
 }
 
-// Of the mean gap between hashes.
+// Of the mean gap between hashes. Rounded by no more, they have as many: a sole one is not 0 then.
 int GapBits(const std::vector<uint64_t>& sorted) {
-  return std::bit_width(sorted.empty() ? 0 : sorted.back() / sorted.size());
+  return std::bit_width(sorted.empty() ? 0 : sorted.back() / std::max<size_t>(sorted.size(), 2));
 }
 
 // How many of the fewer keys the other sketch has too, as the values without low bits tell:
@@ -229,32 +228,33 @@ void KMinimumValues::AddHash(uint64_t key_hash) {
   if (values_.size() >= 2 * k_) Compact();
 }
 
-std::vector<uint64_t> KMinimumValues::Sorted(int shift) const {
+std::vector<uint64_t> KMinimumValues::Sorted() const {
   std::vector<uint64_t> sorted = values_;
-  for (uint64_t& value : sorted) value = value >> shift << shift;
   std::sort(sorted.begin(), sorted.end());
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   if (sorted.size() > k_) sorted.resize(k_);
   return sorted;
 }
 
-int KMinimumValues::Shift() const { return shift_ == 0 ? 0 : std::min(shift_, GapBits(Sorted(0))); }
-
-uint64_t KMinimumValues::Threshold(const std::vector<uint64_t>& sorted) const {
-  return sorted.size() < k_ ? kWhole : sorted.back();
+KMinimumValues::Known KMinimumValues::WhatIsKnown() const {
+  std::vector<uint64_t> sorted = Sorted();
+  const bool full = sorted.size() == k_;
+  Known known;
+  known.shift = std::min(shift_, GapBits(sorted));
+  known.values = Rounded(std::move(sorted), known.shift);
+  known.threshold = full ? known.values.back() : kWhole;
+  return known;
 }
 
 void KMinimumValues::Compact() {
-  values_ = Sorted(Shift());
+  values_ = Sorted();
   if (values_.size() == k_) limit_ = values_.back();
 }
 
 Estimate KMinimumValues::DistinctCount() const {
-  const int shift = Shift();
-  const std::vector<uint64_t> sorted = Sorted(shift);
-  const uint64_t threshold = Threshold(sorted);
-  const Sample sample = SampleBelow(threshold);
-  return sample.Count(sample.KeysOf(CountBelow(sorted, threshold), shift));
+  const Known known = WhatIsKnown();
+  const Sample sample = SampleBelow(known.threshold);
+  return sample.Count(sample.KeysOf(CountBelow(known.values, known.threshold), known.shift));
 }
 
 OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumValues& b) {
@@ -263,17 +263,19 @@ OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumV
         "KMinimumValues: two sketches of different seeds tell nothing of "
         "their overlap; make both with the same KMinimumValuesOptions::seed");
   }
-  const int shift_a = a.Shift(), shift_b = b.Shift(), shift = std::max(shift_a, shift_b);
-  const std::vector<uint64_t> in_a = a.Sorted(shift_a), in_b = b.Sorted(shift_b);
-  const uint64_t threshold = std::min(a.Threshold(in_a), b.Threshold(in_b));
-  const size_t below_a = CountBelow(in_a, threshold), below_b = CountBelow(in_b, threshold);
-  const std::vector<uint64_t> cells_a = Rounded(in_a, below_a, shift),
-                              cells_b = Rounded(in_b, below_b, shift);
+  Known in_a = a.WhatIsKnown(), in_b = b.WhatIsKnown();
+  const int shift = std::max(in_a.shift, in_b.shift);
+  const uint64_t threshold = std::min(in_a.threshold, in_b.threshold);
+  in_a.values.resize(CountBelow(in_a.values, threshold));
+  in_b.values.resize(CountBelow(in_b.values, threshold));
+  const std::vector<uint64_t> cells_a = Rounded(in_a.values, shift),
+                              cells_b = Rounded(in_b.values, shift);
   std::vector<uint64_t> in_both;
   std::set_intersection(cells_a.begin(), cells_a.end(), cells_b.begin(), cells_b.end(),
                         std::back_inserter(in_both));
   const Sample sample = SampleBelow(threshold);
-  const Keys keys_a = sample.KeysOf(below_a, shift_a), keys_b = sample.KeysOf(below_b, shift_b);
+  const Keys keys_a = sample.KeysOf(in_a.values.size(), in_a.shift),
+             keys_b = sample.KeysOf(in_b.values.size(), in_b.shift);
   const auto fewer = static_cast<double>(std::min(cells_a.size(), cells_b.size()));
   const auto more = static_cast<double>(std::max(cells_a.size(), cells_b.size()));
   Keys common{static_cast<double>(in_both.size())};
@@ -301,21 +303,11 @@ OverlapEstimate KMinimumValues::Overlap(const KMinimumValues& a, const KMinimumV
 
 bool KMinimumValues::Merge(const KMinimumValues& other) {
   if (other.seed_ != seed_) return false;
-  const std::vector<uint64_t> own = Sorted(Shift()), theirs = other.Sorted(other.Shift());
+  const std::vector<uint64_t> theirs = other.Sorted();
   KMinimumValues both = *this;
-  both.values_ = own;
   both.values_.insert(both.values_.end(), theirs.begin(), theirs.end());
-  both.shift_ = std::max(shift_, other.shift_);
   both.k_ = std::min(k_, other.k_);
-  both.shift_ = both.Shift();
-  // A threshold needs as many hashes as differ without the low bits.
-  const auto k_at = [&](int shift) {
-    return std::min(
-        own.size() == k_ ? Rounded(own, own.size(), shift).size() : k_,
-        theirs.size() == other.k_ ? Rounded(theirs, theirs.size(), shift).size() : other.k_);
-  };
-  while (k_at(both.shift_) < kLeastK) both.shift_--;
-  both.k_ = k_at(both.shift_);
+  both.shift_ = std::max(shift_, other.shift_);
   both.Compact();
   *this = std::move(both);
   return true;
@@ -335,13 +327,13 @@ KMinimumValuesOptions KMinimumValues::options() const {
 std::string KMinimumValues::Serialize(int precision) const {
   RefuseIf(precision < 1 || precision > 64, "KMinimumValues::Serialize: precision is ", precision,
            ", but must be 1 .. 64 bits");
-  const int least = Shift();
-  std::vector<uint64_t> sorted = Sorted(least);
-  const bool full = sorted.size() == k_;
-  int shift = std::clamp(GapBits(sorted) - precision, least, 63);
-  sorted = Sorted(shift);
+  const std::vector<uint64_t> all = Sorted();
+  const bool full = all.size() == k_;
+  const int gap_bits = GapBits(all);
+  int shift = std::max(gap_bits - precision, std::min(shift_, gap_bits));
+  std::vector<uint64_t> sorted = Rounded(all, shift);
   // Rounding may make two equal: then the threshold is lost, unless k shrinks with them.
-  while (full && sorted.size() < kLeastK) sorted = Sorted(--shift);
+  while (full && sorted.size() < kLeastK) sorted = Rounded(all, --shift);
   for (uint64_t& value : sorted) value >>= shift;
   std::string payload;
   ByteWriter out(&payload);

@@ -130,6 +130,28 @@ TEST(Kmv, CutSketchesBesideLargerOnes) {
   }
 }
 
+// Keys added to a sketch that was cut, until only few of its hashes are left; merged with itself,
+// it says what it said.
+TEST(Kmv, CutSketchesGrow) {
+  for (const int precision : {8, 4, 1}) {
+    for (const uint64_t before : {1, 100, 10'000}) {
+      for (const uint64_t added : {100, 10'000, 100'000}) {
+        std::mt19937_64 random(before + added);
+        KMinimumValues sketch = KeepingSmallest(1024);
+        for (uint64_t i = 0; i < before; i++) sketch.AddHash(random());
+        sketch = *KMinimumValues::Deserialize(sketch.Serialize(precision), nullptr);
+        for (uint64_t i = 0; i < added; i++) sketch.AddHash(random());
+        const Estimate keys = sketch.DistinctCount();
+        EXPECT_NEAR(keys.value, static_cast<double>(before + added), 4 * keys.standard_error)
+            << precision;
+        const KMinimumValues copy = sketch;
+        ASSERT_TRUE(sketch.Merge(copy));
+        EXPECT_EQ(sketch.DistinctCount().value, keys.value) << precision << ' ' << before;
+      }
+    }
+  }
+}
+
 TEST(Kmv, GoldenBytes) {
   KMinimumValues sketch = KeepingSmallest(4);
   for (uint64_t i = 1; i <= 9; i++) sketch.AddHash(i * 0x9e3779b97f4a7c15);

@@ -79,11 +79,15 @@ class KMinimumValues {
   static std::optional<KMinimumValues> Deserialize(std::string_view bytes, std::string* error);
 
  private:
-  // The distinct smallest hashes in order, at most k, and what lies below the threshold.
-  std::vector<uint64_t> Sorted(int shift) const;
-  uint64_t Threshold(const std::vector<uint64_t>& sorted) const;
-  // shift_, or less where most hashes would become equal by it.
-  int Shift() const;
+  // All hashes below the threshold, in order and distinct without `shift` low bits.
+  struct Known {
+    std::vector<uint64_t> values;
+    uint64_t threshold;
+    int shift;  // shift_, or less where most hashes would become equal by it
+  };
+  Known WhatIsKnown() const;
+  // The distinct smallest hashes in order, at most k.
+  std::vector<uint64_t> Sorted() const;
   void Compact();
 
   // In no order, with duplicates, fewer than 2 k. The first member: where there is no memory for a
