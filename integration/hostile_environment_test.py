@@ -156,6 +156,13 @@ class Commands(Sandbox):
                         self.assertRegex(finished.err, "--add|more room")
                         run_ok(COMMAND, "explain", f"--db={made}")
 
+    def test_a_directory_for_a_database_that_cannot_be_made(self):
+        [load_new, made] = self.writing(self.directory)["load"]
+        made.mkdir(mode=0o700)
+        finished = self.run_hostile(load_new, before=limit(resource.RLIMIT_NOFILE, 8))
+        self.assertIn("Too many open files", finished.err)
+        self.assertEqual((0o40700, []), (made.stat().st_mode, list(made.iterdir())))
+
     def test_directories_that_are_not_to_be_written(self):
         closed = self.directory / "closed"
         closed.mkdir(mode=0o555)

@@ -177,10 +177,13 @@ Status Target::Open(const TargetOptions& options, std::unique_ptr<Target>* resul
 // What was made of a database that could not be made would be in the way of the next attempt.
 // DestroyDB() takes the lock first, so that nothing of another process goes.
 void Target::Destroy(const std::string& directory, bool with_directory) {
+  std::error_code error;
+  const fs::perms mode = fs::status(directory, error).permissions();
   open_.Close();
   rocksdb::DestroyDB(directory, rocksdb::Options()).PermitUncheckedError();
-  std::error_code error;
-  if (!with_directory) fs::create_directory(directory, error);
+  if (!with_directory && fs::create_directory(directory, error)) {
+    fs::permissions(directory, mode, error);
+  }
 }
 
 Status Target::OpenNew(const TargetOptions& wanted) {
