@@ -140,8 +140,7 @@ void* LoadBuild(const Release& release, void* version_function, Sentence* why) {
   ListBuilds(directory, &builds);
   why->Format(
       "rocksieve: the RocksDB in this process is %s (%s), and the builds of rocksieve in %s are "
-      "for "
-      "%s. The program runs without rocksieve; build rocksieve against RocksDB %s.",
+      "for %s. The program runs without rocksieve; build rocksieve against RocksDB %s.",
       release.text, rocksdb, directory, builds.text[0] == '\0' ? "no release" : builds.text,
       release.series);
   return nullptr;

@@ -52,8 +52,7 @@ const char* WhatIsWrong(BlockState state) {
       break;
     case BlockState::kForeign:
       return " is not a filter of rocksieve filter build. Of table files (*.sst), rocksieve "
-             "inspect "
-             "shows the filters.";
+             "inspect shows the filters.";
     case BlockState::kDamaged:
       return " is a damaged filter: its bytes are not those that were written, and no answer of it "
              "can be trusted. Build it again from its keys: rocksieve filter build";
