@@ -21,7 +21,8 @@ absl::StatusCode CodeOf(const rocksdb::Status& status) {
 absl::Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
   if (status.ok()) return absl::OkStatus();
   std::string text = std::string(doing) + ": " + status.ToString();
-  if (text.find("Could not perform merge") != std::string::npos) {
+  if (text.find("Could not perform merge") != std::string::npos ||
+      text.find("Merge operator failed") != std::string::npos) {  // of RocksDB 7, from 8.0
     text += ": the merge operator of its program is not in this one, or failed";
   } else if (status.IsCorruption()) {
     text += ": the file is damaged, restore it from a backup";
