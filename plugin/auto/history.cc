@@ -59,10 +59,12 @@ FileTracker History::NewTracker(const rocksdb::FilterBuildingContext& context) {
   const bool is_compaction = context.reason == rocksdb::TableFileCreationReason::kCompaction;
   std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t number = ++last_number_;
-  return {[=](RegisteredFile self, bool complete) {
+  return {[this, id, level, is_compaction, number](RegisteredFile self, bool complete) {
             return Look(id, level, is_compaction, Numbered(std::move(self), number), complete);
           },
-          [=](RegisteredFile self) { Update(id, level, Numbered(std::move(self), number)); }};
+          [this, id, level, number](RegisteredFile self) {
+            Update(id, level, Numbered(std::move(self), number));
+          }};
 }
 
 History::Tree* History::FindTreeLocked(const TreeId& id) {
