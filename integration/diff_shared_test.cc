@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 #include <rocksdb/utilities/checkpoint.h>
+#include <rocksdb/utilities/transaction.h>
+#include <rocksdb/utilities/transaction_db.h>
 #include <rocksieve/join/diff.h>
 
 #include "integration/database.h"
@@ -103,6 +105,39 @@ TEST_P(DiffShared, IsThatOfTwoScans) {
   Must(history_.db()->PauseBackgroundWork());
   states_[directory_ + "db"] = RowsOf(history_.db());
   ExpectExact(states_.begin()->first, directory_ + "db");
+}
+
+// Their sequence numbers come again in the log.
+TEST(DiffSharedTransactions, IsThatOfTwoScans) {
+  for (const int prepared : {1, 3}) {
+    for (const int later : {1, 2, 3, 5}) {
+      const TemporaryDirectory temporary;
+      const std::string here = temporary / "here", there = temporary / "there";
+      rocksdb::TransactionDB* opened = nullptr;
+      Must(
+          rocksdb::TransactionDB::Open(DbConfig("rocksieve.bloom:10").Build(), {}, there, &opened));
+      const std::unique_ptr<rocksdb::TransactionDB> db(opened);
+      Must(db->Put(rocksdb::WriteOptions(), "a", "1"));
+      rocksdb::Checkpoint* made = nullptr;
+      Must(rocksdb::Checkpoint::Create(db.get(), &made));
+      const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+      Must(checkpoint->CreateCheckpoint(here));
+      const std::unique_ptr<rocksdb::Transaction> transaction(
+          db->BeginTransaction(rocksdb::WriteOptions()));
+      Must(transaction->SetName("transaction"));
+      for (int i = 0; i < prepared; i++) Must(transaction->Put("b" + std::to_string(i), "2"));
+      Must(transaction->Prepare());
+      for (int i = 0; i < later; i++) {
+        Must(db->Put(rocksdb::WriteOptions(), "c" + std::to_string(i), "3"));
+      }
+      DiffReport report;
+      EXPECT_EQ(Compared(here, there, /*read_shared_files=*/false, &report).size(),
+                static_cast<size_t>(later));
+      Must(transaction->Commit());
+      EXPECT_EQ(Compared(here, there, /*read_shared_files=*/false, &report).size(),
+                static_cast<size_t>(later + prepared));
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Settings, DiffShared, ::testing::ValuesIn(HistorySettings()),

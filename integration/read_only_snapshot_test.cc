@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <rocksdb/comparator.h>
 #include <rocksdb/merge_operator.h>
+#include <rocksdb/utilities/transaction.h>
+#include <rocksdb/utilities/transaction_db.h>
 
 #include "integration/busy_owner.h"
 #include "integration/database.h"
@@ -242,6 +244,55 @@ TEST(ReadOnlySnapshot, SaysThatItCannotMerge) {
     EXPECT_EQ(RowsOf(*view), (Oracle{{"a", "2"}, {"b", "3"}}));
   } else {
     EXPECT_NE(status.ToString().find("example.Unknown"), std::string::npos) << status.ToString();
+  }
+}
+
+std::unique_ptr<rocksdb::TransactionDB> OpenForTransactions(const std::string& path,
+                                                            rocksdb::TxnDBWritePolicy policy) {
+  rocksdb::TransactionDBOptions options;
+  options.write_policy = policy;
+  rocksdb::TransactionDB* db = nullptr;
+  Must(rocksdb::TransactionDB::Open(DbConfig("rocksieve.bloom:10").Build(), options, path, &db));
+  return std::unique_ptr<rocksdb::TransactionDB>(db);
+}
+
+TEST(ReadOnlySnapshot, ShowsTransactionsThatAreCommitted) {
+  TemporaryDirectory directory;
+  const auto db = OpenForTransactions(directory / "db", rocksdb::WRITE_COMMITTED);
+  Must(db->Put(rocksdb::WriteOptions(), "a", "1"));
+  std::unique_ptr<rocksdb::Transaction> transactions[2];
+  for (const char* name : {"b", "c"}) {
+    auto& transaction = transactions[name[0] - 'b'];
+    transaction.reset(db->BeginTransaction(rocksdb::WriteOptions()));
+    Must(transaction->SetName(name));
+    Must(transaction->Put(name, "2"));
+    Must(transaction->Prepare());
+  }
+  Must(transactions[0]->Commit());
+  EXPECT_EQ(RowsOf(*View(directory / "db")), (Oracle{{"a", "1"}, {"b", "2"}}));
+  Must(db->Put(rocksdb::WriteOptions(), "d", "4"));
+  Flush(db.get());
+  Must(transactions[1]->Commit());
+  EXPECT_EQ(RowsOf(*View(directory / "db")),
+            (Oracle{{"a", "1"}, {"b", "2"}, {"c", "2"}, {"d", "4"}}));
+}
+
+// Such as a read-only RocksDB would read wrongly, prepared or not.
+TEST(ReadOnlySnapshot, RefusesLogsOfOtherTransactions) {
+  for (const bool is_prepared : {false, true}) {
+    TemporaryDirectory directory;
+    const auto db = OpenForTransactions(directory / "db", rocksdb::WRITE_PREPARED);
+    const std::unique_ptr<rocksdb::Transaction> transaction(
+        db->BeginTransaction(rocksdb::WriteOptions()));
+    Must(transaction->SetName("transaction"));
+    for (const char* key : {"a", "b", "c"}) Must(transaction->Put(key, "1"));
+    if (is_prepared) Must(transaction->Prepare());
+    Must(transaction->Commit());
+    Must(db->Put(rocksdb::WriteOptions(), "b", "2"));
+    std::unique_ptr<ReadOnlySnapshot> view;
+    const std::string status =
+        ReadOnlySnapshot::Open(directory / "db", "default", &view).ToString();
+    EXPECT_NE(status.find("WRITE_PREPARED"), std::string::npos) << status;
   }
 }
 

@@ -125,6 +125,9 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
                     ", which is in this program: use the rocksieve that was built with that "
                     "release, or serve the rows from inside its own process, by a library call.");
   }
+  if (says("WriteUnprepared txn tag")) {
+    return LogsNotRead(directory, "is a TransactionDB with WRITE_PREPARED or WRITE_UNPREPARED");
+  }
   if (NamesTableFile(text)) {
     return Sentence("cannot open a table file of the database in " + directory + ": " + text +
                     "\nIf the database is being written to, try again; else restore the file from "
@@ -171,6 +174,12 @@ Status NoSuchColumnFamily(const std::string& directory, const std::string& name,
   for (const std::string& other : existing) list += (list.empty() ? "" : ", ") + other;
   return Sentence("the database in " + directory + " has no column family \"" + name +
                   "\".\nIt has: " + list);
+}
+
+Status LogsNotRead(const std::string& directory, const std::string& what) {
+  return Sentence("the database in " + directory + " " + what +
+                  ", and its logs are not read here.\nServe it from inside its process, by a "
+                  "library call.");
 }
 
 namespace {

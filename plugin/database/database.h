@@ -29,6 +29,9 @@ rocksdb::Status ExplainOpenError(const std::string& directory, const rocksdb::St
 rocksdb::Status NoSuchColumnFamily(const std::string& directory, const std::string& name,
                                    const std::vector<std::string>& existing);
 
+// Of one that is or has `what`, whose transactions a read-only RocksDB takes for something else.
+rocksdb::Status LogsNotRead(const std::string& directory, const std::string& what);
+
 // RocksDB's objects of a database that is open, which go in their order.
 struct OpenHandles {
   std::vector<ColumnFamily> families;  // own comparators that the database uses

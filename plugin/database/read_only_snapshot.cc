@@ -17,6 +17,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "lib/format/coding.h"
+#include "plugin/database/batch_handler.h"
 #include "plugin/database/column_family.h"
 #include "plugin/database/rocksdb_open.h"
 #include "support/files.h"
@@ -38,6 +40,53 @@ class UnknownMergeOperator final : public rocksdb::MergeOperator {
   }
 };
 
+// Looks at the logs of a TransactionDB while they are read.
+class TransactionLogs final : public rocksdb::WalFilter {
+ public:
+  // `unread` is what the database is or has if its logs are not read rightly.
+  TransactionLogs(bool* has_prepared, std::string* unread)
+      : has_prepared_(has_prepared), unread_(unread) {}
+
+  const char* Name() const override { return "rocksieve.TransactionLogs"; }
+  WalProcessingOption LogRecordFound(unsigned long long log, const std::string&,
+                                     const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
+                                     bool*) override {
+    Marks marks;
+    const bool is_prepared = !batch.Iterate(&marks).ok() || marks.prepares;
+    *has_prepared_ |= is_prepared;
+    const uint64_t sequence = LoadLittleEndian64(batch.Data().data());
+    if (log != log_) next_sequence_ = 0;
+    log_ = log;
+    if (sequence < next_sequence_ && !is_prepared) {
+      // One sequence number for all keys of a batch: later ones would come before earlier ones.
+      *unread_ = "is a TransactionDB with WRITE_PREPARED or WRITE_UNPREPARED";
+    } else if (marks.commits_with_timestamp) {
+      // For which MemTableInserter needs all column families.
+      *unread_ = "has prepared transactions that were committed with timestamps";
+    }
+    if (!is_prepared) next_sequence_ = sequence + batch.Count();
+    return unread_->empty() ? WalProcessingOption::kContinueProcessing
+                            : WalProcessingOption::kStopReplay;
+  }
+
+ private:
+  struct Marks final : public BatchHandler {
+    Status MarkBeginPrepare(bool) override {
+      prepares = true;
+      return Status::OK();
+    }
+    Status MarkCommitWithTimestamp(const Slice&, const Slice&) override {
+      commits_with_timestamp = true;
+      return Status::OK();
+    }
+    bool prepares = false, commits_with_timestamp = false;
+  };
+
+  bool* const has_prepared_;
+  std::string* const unread_;
+  uint64_t log_ = 0, next_sequence_ = 0;
+};
+
 rocksdb::DBOptions SnapshotOptions(const SnapshotFiles& files) {
   rocksdb::DBOptions options;
   options.env = files.env();
@@ -45,6 +94,8 @@ rocksdb::DBOptions SnapshotOptions(const SnapshotFiles& files) {
   options.max_open_files = -1;  // holds all of them from the start
   options.skip_stats_update_on_db_open = true;
   options.track_and_verify_wals_in_manifest = true;  // as in database.cc
+  // Of a TransactionDB. Else RocksDB refuses logs with prepared transactions, or ends the process.
+  options.allow_2pc = files.options().Value("DBOptions", "allow_2pc") == "true";
   return options;
 }
 
@@ -223,8 +274,18 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
   }
   rocksdb::DBOptions options = SnapshotOptions(*files_);
   options.rate_limiter = rate_limiter;
+  std::string unread;
+  if (options.allow_2pc) {
+    has_prepared_transactions_ = false;
+    transaction_logs_ = std::make_unique<TransactionLogs>(&has_prepared_transactions_, &unread);
+    options.wal_filter = transaction_logs_.get();
+  }
   Status status = rocksdb::DB::OpenForReadOnly(options, directory, descriptors, &open_.handles,
                                                Into(&open_.db));
+  if (!unread.empty()) {
+    *explained = true;
+    return LogsNotRead(directory, unread);
+  }
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;
   status = open_.db->GetPropertiesOfAllTables(open_.handles.back(), &tables);

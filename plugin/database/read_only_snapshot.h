@@ -14,6 +14,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/rate_limiter.h>
 #include <rocksdb/status.h>
+#include <rocksdb/wal_filter.h>
 
 #include "plugin/database/database.h"
 
@@ -39,6 +40,8 @@ class ReadOnlySnapshot {
   const ColumnFamily& description() const { return open_.families.back(); }
   // As its OPTIONS file has it, whether this program has that or not; empty if it has none.
   std::string MergeOperatorName() const;
+  // Whether its logs have transactions that were prepared, committed or not.
+  bool has_prepared_transactions() const { return has_prepared_transactions_; }
 
  private:
   ReadOnlySnapshot() = default;
@@ -48,6 +51,8 @@ class ReadOnlySnapshot {
 
   // In the order in which they stand on one another.
   std::unique_ptr<SnapshotFiles> files_;
+  std::unique_ptr<rocksdb::WalFilter> transaction_logs_;
+  bool has_prepared_transactions_ = false;
   OpenHandles open_;
 };
 

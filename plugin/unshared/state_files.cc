@@ -9,7 +9,8 @@
 #include <utility>
 
 #include <rocksdb/transaction_log.h>
-#include <rocksdb/write_batch.h>
+
+#include "plugin/database/batch_handler.h"
 
 namespace rocksieve {
 namespace {
@@ -63,7 +64,7 @@ using rocksdb::Slice;
 using rocksdb::Status;
 
 // Takes whatever writes a column family, those of transactions that are not committed too.
-class KeysOfWrites final : public rocksdb::WriteBatch::Handler {
+class KeysOfWrites final : public BatchHandler {
  public:
   KeysOfWrites(uint32_t family, size_t most_bytes, LogKeys* keys)
       : family_(family), bytes_left_(most_bytes), keys_(keys) {}
@@ -91,13 +92,6 @@ class KeysOfWrites final : public rocksdb::WriteBatch::Handler {
     }
     return Spend(family, begin.size() + end.size());
   }
-  void LogData(const Slice&) override {}
-  Status MarkBeginPrepare(bool) override { return Status::OK(); }
-  Status MarkEndPrepare(const Slice&) override { return Status::OK(); }
-  Status MarkNoop(bool) override { return Status::OK(); }
-  Status MarkRollback(const Slice&) override { return Status::OK(); }
-  Status MarkCommit(const Slice&) override { return Status::OK(); }
-  Status MarkCommitWithTimestamp(const Slice&, const Slice&) override { return Status::OK(); }
 
  private:
   Status Take(uint32_t family, const Slice& key) {
@@ -134,6 +128,10 @@ Status LogKeys::Add(const ReadOnlySnapshot& state, size_t most_bytes) {
   }
   entries += older;
   if (entries == 0) return Status::OK();
+  // Their sequence numbers come again after them, which TransactionLogIterator does not expect.
+  if (state.has_prepared_transactions()) {
+    return Status::NotSupported("its logs have prepared transactions");
+  }
   std::unique_ptr<rocksdb::TransactionLogIterator> log;
   Status status = state.db()->GetUpdatesSince(0, &log);
   KeysOfWrites writes(state.column_family()->GetID(), most_bytes, this);

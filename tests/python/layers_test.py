@@ -50,7 +50,7 @@ ALLOWED = {
     "plugin/range": "lib/range",
     "plugin/java/native": "plugin/loader",
     "plugin/tables": "lib/filter lib/format plugin plugin/range support",
-    "plugin/database": "lib/budget lib/filter plugin/tables support",
+    "plugin/database": "lib/budget lib/filter lib/format plugin/tables support",
     "plugin/journal": "lib/hash",
     "plugin/unshared": "plugin/database plugin/journal plugin/tables support",
     "plugin/probe": "plugin/database support",
