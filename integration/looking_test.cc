@@ -264,6 +264,10 @@ TEST_F(Looking, TableFormatsWithoutFilters) {
   }
   const Json explained = Explain("", 1);
   ExpectSays(explained["column_families"][0]["problems"].dump(), "PlainTable");
+  const CommandResult inspected = RunCommand("inspect " + SomeTable());
+  ExpectSays(inspected.output, "PlainTable");
+  EXPECT_EQ(inspected.output.find("repair"), std::string::npos) << inspected.output;
+  ExpectSays(RunCommand("diff " + Path() + " " + Path()).output, "table_factory=PlainTable");
 }
 
 class ToyCipher final : public rocksdb::BlockCipher {

@@ -130,8 +130,13 @@ Status ExplainOpenError(const std::string& directory, const Status& status) {
   }
   if (NamesTableFile(text)) {
     return Sentence("cannot open a table file of the database in " + directory + ": " + text +
+                    (says("Bad table magic number")
+                         ? "\nIf its OPTIONS file has table_factory=PlainTable or CuckooTable, "
+                           "nothing is wrong: rocksieve reads rows of block-based tables only."
+                         : "") +
                     "\nIf the database is being written to, try again; else restore the file from "
-                    "a backup or a replica. All such files: rocksieve doctor --db=" + directory);
+                    "a backup or a replica. All such files: rocksieve doctor --db=" +
+                    directory);
   }
   const std::string what = "cannot read the list of files of the database in " + directory + ": ";
   if (says("CURRENT") || status.IsPathNotFound() || says("No such file")) {

@@ -49,15 +49,15 @@ bool TakePlace(std::string_view* bytes, BlockPlace* place) {
 }
 
 Status WrongMagic(uint64_t magic) {
-  std::string what = "the last 8 bytes are " + Hex(magic) + ", not the mark of a block-based table";
   if (magic == kPlainMagics[0] || magic == kPlainMagics[1]) {
-    what = "it is a PlainTable file, a format without filter blocks";
-  } else if (magic == kCuckooMagic) {
-    what = "it is a CuckooTable file, a format without filter blocks";
-  } else {
-    what += ": damaged, not yet written, or encrypted by the file system (Env) of its program";
+    return Status::NotSupported("it is a PlainTable file, a format without filter blocks");
   }
-  return Status::Corruption(what);
+  if (magic == kCuckooMagic) {
+    return Status::NotSupported("it is a CuckooTable file, a format without filter blocks");
+  }
+  return Status::Corruption("the last 8 bytes are " + Hex(magic) +
+                            ", not the mark of a block-based table: damaged, not yet written, or "
+                            "encrypted by the file system (Env) of its program");
 }
 
 Status ReadExactly(rocksdb::RandomAccessFile* file, uint64_t offset, size_t bytes,
