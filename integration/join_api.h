@@ -45,8 +45,8 @@ class JoinApi : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  std::unique_ptr<rocksdb::DB> Make(const std::string& name, const Rows& rows) {
-    rocksdb::Options options;
+  std::unique_ptr<rocksdb::DB> Make(const std::string& name, const Rows& rows,
+                                    rocksdb::Options options = {}) {
     options.create_if_missing = true;
     std::unique_ptr<rocksdb::DB> db;
     EXPECT_TRUE(rocksdb::DB::Open(options, directory_ + "/" + name, Into(&db)).ok());

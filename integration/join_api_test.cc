@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <rocksdb/comparator.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
@@ -209,6 +210,27 @@ TEST_F(JoinApi, ExtractorsOfBothSides) {
   std::sort(joined.begin(), joined.end());
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(joined, expected);
+}
+
+// Where they are sorted anew.
+TEST_F(JoinApi, PrefixesOfKeysInAnotherOrder) {
+  Peer peer = Serve();
+  InputOptions by_prefix;
+  by_prefix.on = peer.on = "key.bytes(0,5)";
+  rocksdb::Options options;
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  const Rows few(here_.begin(), std::next(here_.begin(), 20));
+  const auto reverse = Make("reverse", few, options), bytewise = Make("bytewise", few);
+  ResultRows joined[2];
+  for (const auto* db : {&reverse, &bytewise}) {
+    Input input;
+    ASSERT_TRUE(Input::OfDatabase(db->get(), nullptr, {}, by_prefix, &input).ok());
+    ResultRows& rows = joined[db == &bytewise];
+    rows = Joined(Operation::kIntersection, input, peer);
+    std::sort(rows.begin(), rows.end());
+  }
+  EXPECT_FALSE(joined[0].empty());
+  EXPECT_EQ(joined[0], joined[1]);
 }
 
 TEST_F(JoinApi, ShardsAreJoinedTogether) {

@@ -144,7 +144,7 @@ absl::StatusOr<std::shared_ptr<Source>> OpenDatabase(
   options.values = ValuesFor(expression);
   const bool sorted_anew =
       !KeepsOrder(expression) ||
-      (IsOfWholeRows(expression) && family->GetComparator() != rocksdb::BytewiseComparator());
+      (!expression.is_whole_key() && family->GetComparator() != rocksdb::BytewiseComparator());
   options.any_order = sorted_anew && interval.begin.empty() && !interval.end;
   ASSIGN_OR_RETURN(std::unique_ptr<RocksDbSource> rows, RocksDbSource::Open(db, family, options));
   return options.any_order ? SortedByJoinKey(std::move(rows), expression, sort, cancellation)
