@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/convenience.h>
+#include <rocksdb/table.h>
+#include <rocksdb/version.h>
 
 #include "integration/join_support.h"
 #include "lib/join/join_key/join_key_source.h"
@@ -308,6 +310,34 @@ TEST(SstSource, ShowsAFileOfADatabase) {
   }
   EXPECT_EQ(refused, 1);
   EXPECT_FALSE(SstSource::Open(directory / "none.sst").ok());
+}
+
+TEST(SstSource, RefusesPlacesInBlobFiles) {
+  std::vector<rocksdb::BlockBasedTableOptions> tables(1);
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 902
+  tables.emplace_back().index_type = rocksdb::BlockBasedTableOptions::kBinarySearchWithFirstKey;
+#endif
+  for (const auto& table : tables) {
+    for (const size_t bytes : {size_t{10}, size_t{2000}}) {
+      TemporaryDirectory directory;
+      rocksdb::Options options = OptionsOf();
+      options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+      options.enable_blob_files = true;
+      options.min_blob_size = 1000;
+      const DbPtr db = Open(options, directory / "db");
+      for (int i = 0; i < 3000; i++) {
+        Must(db->Put(rocksdb::WriteOptions(), PresentKey(i),
+                     std::string(i < 2999 ? 10 : bytes, 'v')));
+      }
+      Flush(db.get());
+      std::vector<rocksdb::LiveFileMetaData> files;
+      db->GetLiveFilesMetaData(&files);
+      const absl::Status status = SstSource::Open(files[0].db_path + files[0].name).status();
+      EXPECT_EQ(status.code(),
+                bytes == 10 ? absl::StatusCode::kOk : absl::StatusCode::kUnimplemented)
+          << status;
+    }
+  }
 }
 
 // The replica lacks some rows; what the join writes is ingested, and it lacks none.

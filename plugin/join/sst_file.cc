@@ -7,8 +7,10 @@
 #include <absl/strings/str_cat.h>
 #include <rocksdb/comparator.h>
 #include <rocksdb/table_properties.h>
+#include <rocksdb/version.h>
 
 #include "plugin/join/status.h"
+#include "plugin/tables/table_entries.h"
 #include "support/return_if_error.h"
 
 namespace rocksieve::join {
@@ -44,7 +46,39 @@ absl::Status SstSource::Check() {
         absl::StrCat(path_, " has merges, and no merge operator is given (it was written with ",
                      properties->merge_operator_name, ")"));
   }
-  return absl::OkStatus();
+  return CheckForBlobs();
+}
+
+// No property counts them, and no iterator over rows tells their places from values.
+absl::Status SstSource::CheckForBlobs() {
+  constexpr size_t kReadaheadBytes = 1 << 20;
+  bool has_blobs = false;
+  std::unique_ptr<TableEntries> entries;
+  rocksdb::Status status =
+      TableEntries::Open(options_.env, path_, kReadaheadBytes, /*limiter=*/nullptr, &entries);
+  if (status.ok()) {
+    while (!has_blobs && entries->Next()) {
+      has_blobs = entries->entry().type == EntryType::kBlobIndex;
+    }
+    status = entries->status();
+  }
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 902
+  if (status.IsNotSupported()) {  // of a format that only RocksDB knows
+    const std::unique_ptr<rocksdb::Iterator> raw = reader_.NewTableIterator();
+    for (raw->SeekToFirst(); !has_blobs && raw->Valid(); raw->Next()) {
+      const rocksdb::Slice key = raw->key();
+      has_blobs =
+          key.size() >= kSequenceAndTypeBytes &&
+          static_cast<EntryType>(key[key.size() - kSequenceAndTypeBytes]) == EntryType::kBlobIndex;
+    }
+    status = raw->status();
+  }
+#endif
+  if (has_blobs) {
+    return absl::UnimplementedError(
+        absl::StrCat(path_, " has values in blob files. Join the database that it is of"));
+  }
+  return status.IsNotSupported() ? absl::OkStatus() : FromRocksDb(status, "cannot read " + path_);
 }
 
 std::unique_ptr<Cursor> SstSource::Scan(const KeyInterval& interval) {

@@ -22,9 +22,9 @@ namespace rocksieve::join {
 class SstSource final : public Source {
  public:
   // `options` must have the merge operator, if there are merges in the file. Refuses what it could
-  // not show rightly: other orders than bytewise, and range deletions, which RocksDB's reader of
-  // single files leaves out. Values in blob files are not looked up: the file has only their
-  // places.
+  // not show rightly: other orders than bytewise; range deletions, which RocksDB's reader of single
+  // files leaves out; and values in blob files, for which it gives their places. Reads the file
+  // once to look for these: before RocksDB 9.2 only if table_entries.h knows its format.
   static absl::StatusOr<std::unique_ptr<SstSource>> Open(
       const std::string& path, const rocksdb::Options& options = rocksdb::Options(),
       RowValues values = RowValues::kPlain);
@@ -36,6 +36,7 @@ class SstSource final : public Source {
  private:
   SstSource(std::string path, const rocksdb::Options& options, RowValues values);
   absl::Status Check();
+  absl::Status CheckForBlobs();
 
   const std::string path_;
   const RowValues values_;

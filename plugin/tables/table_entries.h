@@ -72,6 +72,7 @@ enum class EntryType : uint8_t {
   kDeletion = 0x0,
   kValue = 0x1,
   kSingleDeletion = 0x7,
+  kBlobIndex = 0x11,
   kWideColumns = 0x16,
 };
 

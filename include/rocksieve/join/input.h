@@ -66,7 +66,8 @@ class ROCKSIEVE_EXPORT Input {
                                      const InputOptions& options, Input* input);
 
   // An SST file, which must not change. `rocksdb_options` need the merge operator, if there are
-  // merges in the file. Files with range deletions are refused when a join begins.
+  // merges in the file. Files with range deletions, or with values in blob files, are refused when
+  // a join begins, which reads the file once to see.
   static rocksdb::Status OfSst(const std::string& path, const rocksdb::Options& rocksdb_options,
                                const InputOptions& options, Input* input);
 
