@@ -186,6 +186,21 @@ print(text_of(rocksieve.rocksieve_load, sys.argv[2].encode())[0])
         self.assertRegex(err, "^rocksieve: there are 2 RocksDBs in this process: .*librocksdb.*"
                               f"{other}.*\n$")
 
+    def test_the_one_that_was_asked_for_before_it_came(self):
+        rocksdb, _ = self.python("ctypes.CDLL('librocksdb.so'); print(next("
+                                 "line.split()[-1] for line in open('/proc/self/maps') if 'librocksdb' in line))")
+        without = compile_program("", self.directory / "without.so", "-shared", "-fPIC",
+                                  "-Wl,--no-as-needed", "-lrocksdb")
+        for asked, *libraries in ((rocksdb, self.library(), rocksdb), (without, without), ("/none", rocksdb)):
+            with self.subTest(asked=asked):
+                self.assertEqual(("0 True (True, '')", ""), self.python("""
+rocksieve = ctypes.CDLL(PLUGIN, ctypes.RTLD_GLOBAL)
+asked = text_of(rocksieve.rocksieve_load, sys.argv[2].encode())[0]
+for library in sys.argv[3:]:
+    getattr(ctypes.CDLL(library), "open_database", lambda: None)()
+print(asked, known(ctypes.CDLL("librocksdb.so")), create(rocksieve, b"rocksieve.ribbon:10"))
+""", asked, *libraries))
+
     def test_another_than_the_one_that_all_libraries_see(self):
         other = self.library()
         self.assertRegex(self.python("""

@@ -18,8 +18,8 @@ extern "C" {
    RocksDB in this process is loaded and its specs are known to option strings; else 0 and an error.
    rocksdb is the path of the library that RocksDB is in; NULL if there is one RocksDB only. A RocksDB
    that dlopen() made private (RTLD_LOCAL) becomes visible to libraries that are loaded later, unless the
-   build was made for one that is not installed, as those in packages for other languages are. Where there is
-   none yet, and librocksieve.so is visible (RTLD_GLOBAL), one that comes later is served. */
+   build was made for one that is not installed, as those in packages for other languages are. Where it is
+   not there yet, and librocksieve.so is visible (RTLD_GLOBAL), it is served when it comes. */
 ROCKSIEVE_C_EXPORT unsigned char rocksieve_load(const char* rocksdb, char** error);
 
 /* The same before there is a RocksDB: each Bloom or Ribbon filter that it will make becomes one of the spec.

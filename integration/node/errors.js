@@ -45,15 +45,24 @@ try {
   expect('there are 2 RocksDBs in this process', `${both} ${load('')}`);
   const addon = `Object.keys(require.cache).find((f) => f.endsWith('rocksdb-native.node'))`;
   expect('native b', `${both} const a = ${addon}; console.log(a); ${load('{ addon: a }')} ${native}`);
-  expect('ours true', `
-    new (require('worker_threads').Worker)(\`${ribbon} (async () => {
-      const path = ${JSON.stringify(path.join(directory, 'worker'))};
-      const db = new (require('rocksdb-native'))(path);
-      await db.ready(); await db.put('a', 'b'); await db.flush(); await db.close();
-      const files = require('fs').readdirSync(path).filter((name) => name.endsWith('.sst'));
-      console.log('ours ' + files.some((name) =>
-        require('fs').readFileSync(path + '/' + name).includes('rocksieve.ribbon')));
-    })();\`, { eval: true });`);
+  const ours = (name) => `(async () => {
+    const path = ${JSON.stringify(path.join(directory, name))};
+    const db = new (require('rocksdb-native'))(path);
+    await db.ready(); await db.put('a', 'b'); await db.flush(); await db.close();
+    const files = require('fs').readdirSync(path).filter((name) => name.endsWith('.sst'));
+    console.log('ours ' + files.some((name) =>
+      require('fs').readFileSync(path + '/' + name).includes('rocksieve.ribbon')));
+  })();`;
+  expect(
+      'ours true',
+      `new (require('worker_threads').Worker)(\`${ribbon} ${ours('worker')}\`, { eval: true });`);
+  // The addon that is named may come after another one.
+  const file = spawnSync(process.execPath, ['-p', `require('rocksdb-native'); ${addon}`], {
+                 encoding: 'utf8',
+                 cwd: __dirname
+               }).stdout.trim();
+  const named = JSON.stringify({addon: file, insteadOf: 'rocksieve.ribbon:10'});
+  expect('ours true', `${load(named)} require('@nxtedition/rocksdb'); ${ours('named')}`);
   // Twice, and in a process without RocksDB, it does no harm.
   expect('twice', `const { load } = require('rocksieve'); load(); load(); console.log('twice');`);
   // No build for the addon's RocksDB: an Error with the sentence.

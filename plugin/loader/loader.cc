@@ -30,6 +30,8 @@ std::atomic<bool> said{false};
 std::atomic<bool> started{false};
 // Whether a RocksDB that only its user sees may be served: the program has called us by name.
 std::atomic<bool> serves_private{false};
+// The file whose RocksDB the program has called us for, and which may come later; null for any.
+std::atomic<const char*> asked{nullptr};
 // Somebody looks for the RocksDB. Nobody else waits for that, but for those who ask for it by name:
 // a thread that loads a RocksDB has the loader's lock, for which the first may be waiting.
 std::atomic<bool> loading{false};
@@ -210,6 +212,14 @@ bool IsPrivateCopy(const char* path) {
   return strncmp(slash == nullptr ? path : slash + 1, kShared, strlen(kShared)) != 0;
 }
 
+// The file whose RocksDB is the one to serve; null for any. It may not be in the process yet.
+const char* Asked() {
+  const char* const file = asked.load();
+  void* const handle = file == nullptr ? nullptr : Loaded(file);
+  const bool has_none = handle != nullptr && OwnSymbol(handle, kVersion) == nullptr;
+  return has_none ? nullptr : file;
+}
+
 void DescribeOldRocksDb(const char* wanted, Sentence* why) {
   void* const where = wanted == nullptr ? RTLD_DEFAULT : Loaded(wanted);
   if (void* const old = dlsym(where, kVersionOfOldStrings)) {
@@ -316,6 +326,8 @@ bool LoadFor(void* function) {
   if (!started || build.load() != nullptr) return build.load() != nullptr;
   const link_map* const map = MapOf(function);
   const char* const path = map == nullptr || map->l_name[0] == '\0' ? nullptr : map->l_name;
+  const char* const only = Asked();
+  if (only != nullptr && Loaded(only) != HandleOf(map)) return false;
   Sentence why;
   if (!serves_private && IsPrivateCopy(path)) {
     why.Format(
@@ -369,6 +381,8 @@ unsigned char rocksieve_load(const char* rocksdb, char** error) {
   using namespace rocksieve::loader;
   Sentence why;
   serves_private = true;
+  // What it was before, other threads may be reading. Null if there is no such file.
+  if (build.load() == nullptr) asked = rocksdb == nullptr ? nullptr : realpath(rocksdb, nullptr);
   if (LoadAsAsked(rocksdb, &why)) return 1;
   SetError(why, error);
   return 0;
@@ -381,7 +395,7 @@ unsigned char rocksieve_load_instead_of(const char* spec, char** error) {
     why.Format("rocksieve: no spec has %zu characters", spec == nullptr ? 0 : strlen(spec));
   } else if (strcmp(spec, instead_of) == 0) {
     return 1;
-  } else if (Load(nullptr, &why)) {
+  } else if (Load(Asked(), &why)) {
     why.Format(
         "rocksieve: RocksDB is in the process already (%s), and may have made its filters: \"%s\" "
         "must be said before it is loaded",
@@ -397,7 +411,7 @@ unsigned char rocksieve_load_instead_of(const char* spec, char** error) {
 
 rocksdb_filterpolicy_t* rocksieve_filterpolicy_create(const char* spec, char** error) {
   rocksieve::loader::Sentence why;
-  if (!rocksieve::loader::LoadAsAsked(nullptr, &why)) {
+  if (!rocksieve::loader::LoadAsAsked(rocksieve::loader::Asked(), &why)) {
     rocksieve::loader::SetError(why, error);
     return nullptr;
   }

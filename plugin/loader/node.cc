@@ -45,9 +45,8 @@ extern "C" ROCKSIEVE_C_EXPORT void* napi_register_module_v1(void* environment, v
   char* const addon = TextOf(environment, exports, "addon");
   char* const instead_of = TextOf(environment, exports, "insteadOf");
   char* why = nullptr;
-  const bool done = instead_of == nullptr
-                        ? rocksieve_load(addon, &why) != 0
-                        : rocksieve_load_instead_of(instead_of, &why) != 0;
+  bool done = (addon == nullptr && instead_of != nullptr) || rocksieve_load(addon, &why) != 0;
+  if (instead_of != nullptr) done = rocksieve_load_instead_of(instead_of, &why) != 0;
   const auto throw_error = Find<ThrowError>("napi_throw_error");
   if (!done && throw_error != nullptr && why != nullptr &&
       strcmp(why, rocksieve::loader::kNoRocksDb) != 0) {
