@@ -173,9 +173,20 @@ Allocator::Allocator(const AllocatorOptions& options) : options_(options) {
   }
 }
 
-const Hull& Allocator::HullFor(uint64_t keys) const {
+int Allocator::Log2Of(uint64_t keys) {
   const int log2 = keys <= 1 ? 0 : 63 - __builtin_clzll(keys + keys / 2);  // the nearest power
-  return *hulls_[std::min(log2, kLastHull)];
+  return std::min(log2, kLastHull);
+}
+
+const Hull& Allocator::HullFor(uint64_t keys) const { return *hulls_[Log2Of(keys)]; }
+
+FilterChoice Allocator::ChooseForPartition(uint64_t keys, double bits_per_key) const {
+  // None goes without a filter on account of its frame, which is most of a tiny one.
+  constexpr double kMostBits = 0.5;
+  const Hull& hull = HullFor(keys);
+  const double share = std::ldexp(1.0, Log2Of(keys)) / std::max(1.0, static_cast<double>(keys));
+  const double frame_bits = hull.fixed_bits() * (share - 1);  // more than filters of the hull have
+  return hull.Choose(bits_per_key - std::clamp(frame_bits, 0.0, kMostBits));
 }
 
 std::vector<FilterChoice> Allocator::Ideal(const std::vector<BudgetedFile>& files) const {

@@ -63,11 +63,16 @@ class Allocator {
   // For filters of about so many keys.
   const Hull& HullFor(uint64_t keys) const;
 
+  // For one of several filters of a file, of just so many keys, with the bits per key that the file
+  // is to have.
+  FilterChoice ChooseForPartition(uint64_t keys, double bits_per_key) const;
+
   const AllocatorOptions& options() const { return options_; }
 
  private:
   // Small filters have overheads; beyond 2^kLastHull keys nothing changes.
   static constexpr int kLastHull = 20;
+  static int Log2Of(uint64_t keys);  // of the keys of their hull
 
   double DecideBitsOfBytes(const std::vector<BudgetedFile>& files, size_t next,
                            const Outlook& outlook) const;

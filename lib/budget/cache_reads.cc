@@ -204,7 +204,7 @@ std::vector<CachedFile> WithFilters(const Allocator& allocator, const CachedTree
     if (!budgeted[i].budgeted) continue;
     const double keys = static_cast<double>(budgeted[i].filter_keys) / cached[i].filter_blocks;
     const double bits = choices[i].bits_per_key - 8 * kTopLevelEntryBytes / std::max(1.0, keys);
-    const FilterChoice partition = allocator.HullFor(static_cast<uint64_t>(keys)).Choose(bits);
+    const FilterChoice partition = allocator.ChooseForPartition(static_cast<uint64_t>(keys), bits);
     cached[i].rate = tree.files[i].PassRate(partition.rate);
   }
   return cached;

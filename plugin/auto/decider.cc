@@ -133,9 +133,13 @@ bool AutoDecider::Decide(uint64_t keys, const range::QueryMix* mix, FilterSpec* 
   }
   const double index_bits = IndexBitsPerPartition() / static_cast<double>(keys == 0 ? 1 : keys);
   const double bits = bits_per_key_ - index_bits;
-  FilterChoice choice = decided_by_->HullFor(keys).Choose(bits);
+  const auto choose = [&](const Allocator& allocator) {
+    return partitioned_ ? allocator.ChooseForPartition(keys, bits)
+                        : allocator.HullFor(keys).Choose(bits);
+  };
+  FilterChoice choice = choose(*decided_by_);
   // Too few for a filter of ranges, as in small partitions, whose index takes its share.
-  if (choice.family == Family::kNone) choice = budget_.allocator.HullFor(keys).Choose(bits);
+  if (choice.family == Family::kNone) choice = choose(budget_.allocator);
   if (choice.family == Family::kNone) return false;
   *spec = budget_.spec.SpecFor(choice);
   return true;

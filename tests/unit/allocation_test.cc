@@ -342,6 +342,22 @@ TEST(AllocationOfOneRun, IsAsGoodAsTheBestFamilyAlone) {
   }
 }
 
+// Partitions have frames of their own, in fewer keys than those that the bits were decided for.
+TEST(AllocationOfOneRun, IsMetByPartitions) {
+  constexpr double kRangeKeysBits = 8 * 12;
+  const AutoSpec spec;
+  const Allocator allocator(spec.ForAllocator());
+  for (const uint64_t keys : {736, 900, 1024, 1400, 2000, 3000}) {
+    double wanted = 0, took = 0;
+    for (double bits = 2; bits <= 12; bits += 0.125) {
+      const FilterSpec filter = spec.SpecFor(allocator.ChooseForPartition(keys, bits));
+      wanted += bits * static_cast<double>(keys);
+      took += 8 * static_cast<double>(EstimateBlockBytes(filter, keys)) + kRangeKeysBits;
+    }
+    EXPECT_NEAR(took / wanted, 1, 0.015) << keys << " keys";
+  }
+}
+
 // A budget of bytes.
 
 Allocator AllocatorForBytes(double bits, double entries) {

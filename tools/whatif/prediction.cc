@@ -256,8 +256,8 @@ class AutoModel {
     const Partitions partitions = PartitionsOf(file, tree_.options, keys_per_partition_);
     const uint64_t keys = std::min(partitions.keys_full, file.filter_keys);
     const double index_bits = 8 * (kReckonedIndexEntryBytes + file.key_bytes);
-    const FilterChoice of_partition = allocator.HullFor(keys).Choose(
-        choice.bits_per_key - index_bits / static_cast<double>(keys));
+    const FilterChoice of_partition = allocator.ChooseForPartition(
+        keys, choice.bits_per_key - index_bits / static_cast<double>(keys));
     PredictedFilter filter = {of_partition.family, partitions.index_bytes,
                               static_cast<double>(partitions.count()), of_partition.rate};
     const auto add = [&](uint64_t count, uint64_t of_keys) {
