@@ -49,7 +49,7 @@ void Describe(TreeFile* file, bool hold) {
     file->filter.family = "unreadable";
     file->error = MessageOf(status);
     file->is_missing = status.IsNotFound() || status.IsPathNotFound();
-    file->is_later = status.IsNotSupported();
+    file->is_later = status.IsNotSupported() && file->error.find("later") != std::string::npos;
     if (file->is_missing) {
       file->error += "; it is lost, or lies in another one of the database's db_paths";
     }
