@@ -107,35 +107,42 @@ TEST_P(DiffShared, IsThatOfTwoScans) {
   ExpectExact(states_.begin()->first, directory_ + "db");
 }
 
-// Their sequence numbers come again in the log.
+// Their sequence numbers come again in the log, which is then archived.
 TEST(DiffSharedTransactions, IsThatOfTwoScans) {
   for (const int prepared : {1, 3}) {
     for (const int later : {1, 2, 3, 5}) {
       const TemporaryDirectory temporary;
       const std::string here = temporary / "here", there = temporary / "there";
+      DbConfig config("rocksieve.bloom:10");
+      config.options.WAL_ttl_seconds = 3600;
       rocksdb::TransactionDB* opened = nullptr;
-      Must(
-          rocksdb::TransactionDB::Open(DbConfig("rocksieve.bloom:10").Build(), {}, there, &opened));
+      Must(rocksdb::TransactionDB::Open(config.Build(), {}, there, &opened));
       const std::unique_ptr<rocksdb::TransactionDB> db(opened);
-      Must(db->Put(rocksdb::WriteOptions(), "a", "1"));
+      const auto put = [&](const std::string& key) {
+        Must(db->Put(rocksdb::WriteOptions(), key, "1"));
+      };
+      put("a");
       rocksdb::Checkpoint* made = nullptr;
       Must(rocksdb::Checkpoint::Create(db.get(), &made));
       const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
       Must(checkpoint->CreateCheckpoint(here));
+      const auto expect_rows = [&](int rows) {
+        DiffReport report;
+        const auto lines = Compared(here, there, /*read_shared_files=*/false, &report);
+        EXPECT_EQ(lines.size(), static_cast<size_t>(rows)) << prepared << ", " << later;
+      };
       const std::unique_ptr<rocksdb::Transaction> transaction(
           db->BeginTransaction(rocksdb::WriteOptions()));
       Must(transaction->SetName("transaction"));
       for (int i = 0; i < prepared; i++) Must(transaction->Put("b" + std::to_string(i), "2"));
       Must(transaction->Prepare());
-      for (int i = 0; i < later; i++) {
-        Must(db->Put(rocksdb::WriteOptions(), "c" + std::to_string(i), "3"));
-      }
-      DiffReport report;
-      EXPECT_EQ(Compared(here, there, /*read_shared_files=*/false, &report).size(),
-                static_cast<size_t>(later));
+      for (int i = 0; i < later; i++) put("c" + std::to_string(i));
+      expect_rows(later);
       Must(transaction->Commit());
-      EXPECT_EQ(Compared(here, there, /*read_shared_files=*/false, &report).size(),
-                static_cast<size_t>(later + prepared));
+      expect_rows(later + prepared);
+      Must(db->Flush(rocksdb::FlushOptions()));
+      put("d");
+      expect_rows(later + prepared + 1);
     }
   }
 }

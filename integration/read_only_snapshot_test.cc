@@ -277,22 +277,27 @@ TEST(ReadOnlySnapshot, ShowsTransactionsThatAreCommitted) {
             (Oracle{{"a", "1"}, {"b", "2"}, {"c", "2"}, {"d", "4"}}));
 }
 
-// Such as a read-only RocksDB would read wrongly, prepared or not.
+// Such as a read-only RocksDB would read wrongly, prepared or not, in one log or in two.
 TEST(ReadOnlySnapshot, RefusesLogsOfOtherTransactions) {
-  for (const bool is_prepared : {false, true}) {
+  for (const std::string how : {"prepared", "in one log", "in two logs"}) {
     TemporaryDirectory directory;
     const auto db = OpenForTransactions(directory / "db", rocksdb::WRITE_PREPARED);
+    rocksdb::ColumnFamilyHandle* other = nullptr;
+    Must(db->CreateColumnFamily(rocksdb::ColumnFamilyOptions(), "other", &other));
+    Must(db->Put(rocksdb::WriteOptions(), other, "a", "1"));
     const std::unique_ptr<rocksdb::Transaction> transaction(
         db->BeginTransaction(rocksdb::WriteOptions()));
     Must(transaction->SetName("transaction"));
     for (const char* key : {"a", "b", "c"}) Must(transaction->Put(key, "1"));
-    if (is_prepared) Must(transaction->Prepare());
+    if (how == "prepared") Must(transaction->Prepare());
     Must(transaction->Commit());
-    Must(db->Put(rocksdb::WriteOptions(), "b", "2"));
+    if (how == "in two logs") Must(db->Flush(rocksdb::FlushOptions(), other));
+    Must(db->Put(rocksdb::WriteOptions(), "c", "2"));
     std::unique_ptr<ReadOnlySnapshot> view;
     const std::string status =
         ReadOnlySnapshot::Open(directory / "db", "default", &view).ToString();
-    EXPECT_NE(status.find("WRITE_PREPARED"), std::string::npos) << status;
+    EXPECT_NE(status.find("WRITE_PREPARED"), std::string::npos) << how << ": " << status;
+    Must(db->DestroyColumnFamilyHandle(other));
   }
 }
 

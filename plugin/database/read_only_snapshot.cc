@@ -13,6 +13,7 @@
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
+#include <rocksdb/transaction_log.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -43,30 +44,27 @@ class UnknownMergeOperator final : public rocksdb::MergeOperator {
 // Looks at the logs of a TransactionDB while they are read.
 class TransactionLogs final : public rocksdb::WalFilter {
  public:
-  // `unread` is what the database is or has if its logs are not read rightly.
-  TransactionLogs(bool* has_prepared, std::string* unread)
-      : has_prepared_(has_prepared), unread_(unread) {}
+  explicit TransactionLogs(TransactionLogFacts* facts) : facts_(facts) {}
 
   const char* Name() const override { return "rocksieve.TransactionLogs"; }
   WalProcessingOption LogRecordFound(unsigned long long log, const std::string&,
                                      const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
                                      bool*) override {
+    if (facts_->first_log == 0) facts_->first_log = log;
     Marks marks;
     const bool is_prepared = !batch.Iterate(&marks).ok() || marks.prepares;
-    *has_prepared_ |= is_prepared;
+    facts_->has_prepared |= is_prepared;
     const uint64_t sequence = LoadLittleEndian64(batch.Data().data());
-    if (log != log_) next_sequence_ = 0;
-    log_ = log;
     if (sequence < next_sequence_ && !is_prepared) {
       // One sequence number for all keys of a batch: later ones would come before earlier ones.
-      *unread_ = "is a TransactionDB with WRITE_PREPARED or WRITE_UNPREPARED";
+      facts_->unread = "is a TransactionDB with WRITE_PREPARED or WRITE_UNPREPARED";
     } else if (marks.commits_with_timestamp) {
       // For which MemTableInserter needs all column families.
-      *unread_ = "has prepared transactions that were committed with timestamps";
+      facts_->unread = "has prepared transactions that were committed with timestamps";
     }
     if (!is_prepared) next_sequence_ = sequence + batch.Count();
-    return unread_->empty() ? WalProcessingOption::kContinueProcessing
-                            : WalProcessingOption::kStopReplay;
+    return facts_->unread.empty() ? WalProcessingOption::kContinueProcessing
+                                  : WalProcessingOption::kStopReplay;
   }
 
  private:
@@ -82,9 +80,8 @@ class TransactionLogs final : public rocksdb::WalFilter {
     bool prepares = false, commits_with_timestamp = false;
   };
 
-  bool* const has_prepared_;
-  std::string* const unread_;
-  uint64_t log_ = 0, next_sequence_ = 0;
+  TransactionLogFacts* const facts_;
+  uint64_t next_sequence_ = 0;
 };
 
 rocksdb::DBOptions SnapshotOptions(const SnapshotFiles& files) {
@@ -245,6 +242,15 @@ std::string ReadOnlySnapshot::MergeOperatorName() const {
   return rocksieve::MergeOperatorName(open_.families.back().name, files_->options());
 }
 
+bool ReadOnlySnapshot::MayHavePreparedTransactions() const {
+  if (transaction_logs_ == nullptr) return false;
+  // Those that had not to be read too, such as archived ones.
+  rocksdb::VectorLogPtr logs;
+  if (log_facts_.has_prepared || !db()->GetSortedWalFiles(logs).ok()) return true;
+  return std::any_of(logs.begin(), logs.end(),
+                     [&](const auto& log) { return log->LogNumber() < log_facts_.first_log; });
+}
+
 Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::string& column_family,
                                   const std::shared_ptr<rocksdb::RateLimiter>& rate_limiter,
                                   bool* explained) {
@@ -274,17 +280,16 @@ Status ReadOnlySnapshot::OpenOnce(const std::string& directory, const std::strin
   }
   rocksdb::DBOptions options = SnapshotOptions(*files_);
   options.rate_limiter = rate_limiter;
-  std::string unread;
   if (options.allow_2pc) {
-    has_prepared_transactions_ = false;
-    transaction_logs_ = std::make_unique<TransactionLogs>(&has_prepared_transactions_, &unread);
+    log_facts_ = {};
+    transaction_logs_ = std::make_unique<TransactionLogs>(&log_facts_);
     options.wal_filter = transaction_logs_.get();
   }
   Status status = rocksdb::DB::OpenForReadOnly(options, directory, descriptors, &open_.handles,
                                                Into(&open_.db));
-  if (!unread.empty()) {
+  if (!log_facts_.unread.empty()) {
     *explained = true;
-    return LogsNotRead(directory, unread);
+    return LogsNotRead(directory, log_facts_.unread);
   }
   if (!status.ok() || unknown_merge_operator.empty()) return status;
   rocksdb::TablePropertiesCollection tables;

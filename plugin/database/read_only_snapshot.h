@@ -8,6 +8,7 @@
 // are flushed.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,13 @@
 #include "plugin/database/database.h"
 
 namespace rocksieve {
+
+// What was found in the logs of a TransactionDB while they were read.
+struct TransactionLogFacts {
+  uint64_t first_log = 0;  // that had to be read, by its number; 0 if none had anything
+  bool has_prepared = false;
+  std::string unread;  // what the database is or has if its logs are not read rightly; else empty
+};
 
 class ReadOnlySnapshot {
  public:
@@ -40,8 +48,9 @@ class ReadOnlySnapshot {
   const ColumnFamily& description() const { return open_.families.back(); }
   // As its OPTIONS file has it, whether this program has that or not; empty if it has none.
   std::string MergeOperatorName() const;
-  // Whether its logs have transactions that were prepared, committed or not.
-  bool has_prepared_transactions() const { return has_prepared_transactions_; }
+  // Whether GetUpdatesSince() may come to transactions that were prepared, committed or not. Their
+  // sequence numbers come again after them, which it does not expect.
+  bool MayHavePreparedTransactions() const;
 
  private:
   ReadOnlySnapshot() = default;
@@ -51,8 +60,8 @@ class ReadOnlySnapshot {
 
   // In the order in which they stand on one another.
   std::unique_ptr<SnapshotFiles> files_;
-  std::unique_ptr<rocksdb::WalFilter> transaction_logs_;
-  bool has_prepared_transactions_ = false;
+  std::unique_ptr<rocksdb::WalFilter> transaction_logs_;  // null unless of a TransactionDB
+  TransactionLogFacts log_facts_;
   OpenHandles open_;
 };
 

@@ -128,9 +128,8 @@ Status LogKeys::Add(const ReadOnlySnapshot& state, size_t most_bytes) {
   }
   entries += older;
   if (entries == 0) return Status::OK();
-  // Their sequence numbers come again after them, which TransactionLogIterator does not expect.
-  if (state.has_prepared_transactions()) {
-    return Status::NotSupported("its logs have prepared transactions");
+  if (state.MayHavePreparedTransactions()) {
+    return Status::NotSupported("its logs may have prepared transactions");
   }
   std::unique_ptr<rocksdb::TransactionLogIterator> log;
   Status status = state.db()->GetUpdatesSince(0, &log);
