@@ -53,15 +53,11 @@ try {
     console.log('ours ' + files.some((name) =>
       require('fs').readFileSync(path + '/' + name).includes('rocksieve.ribbon')));
   })();`;
-  expect(
-      'ours true',
-      `new (require('worker_threads').Worker)(\`${ribbon} ${ours('worker')}\`, { eval: true });`);
+  expect('ours true', `new (require('worker_threads').Worker)(\`${ribbon} ${ours('worker')}\`, { eval: true });`);
   // The addon that is named may come after another one.
-  const file = spawnSync(process.execPath, ['-p', `require('rocksdb-native'); ${addon}`], {
-                 encoding: 'utf8',
-                 cwd: __dirname
-               }).stdout.trim();
-  const named = JSON.stringify({addon: file, insteadOf: 'rocksieve.ribbon:10'});
+  const file = spawnSync(process.execPath, ['-p', `require('rocksdb-native'); ${addon}`],
+                         { encoding: 'utf8', cwd: __dirname }).stdout.trim();
+  const named = JSON.stringify({ addon: file, insteadOf: 'rocksieve.ribbon:10' });
   expect('ours true', `${load(named)} require('@nxtedition/rocksdb'); ${ours('named')}`);
   // Twice, and in a process without RocksDB, it does no harm.
   expect('twice', `const { load } = require('rocksieve'); load(); load(); console.log('twice');`);
